@@ -1,0 +1,3 @@
+"""Redline shows what a coding agent really changed."""
+
+__version__ = "0.1.0"

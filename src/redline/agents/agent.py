@@ -1,0 +1,70 @@
+"""What an agent is, and the Host that an agent may ask.
+
+An agent turns a prompt into events of the session log. It asks its Host for what only a person or a surface can give;
+the gateway implements the Host and routes the question to whoever can answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from redline.changes.record import FileChange
+from redline.sessions.log import SessionLog
+
+PermissionOutcome = Literal["allow_once", "allow_session", "reject", "cancelled", "unavailable"]
+StopReason = Literal["completed", "cancelled", "failed", "limit"]
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRequest:
+    turn: int
+    call: str
+    tool: str
+    title: str
+    """One line: what is asked for."""
+    changes: Sequence[FileChange]
+    """The whole proposed change; empty for a call that names no file, such as a shell command."""
+    paths: Sequence[str] = ()
+    arguments: Mapping[str, Any] | None = None
+    note: str | None = None
+    """Why there is no preview, or that the file changed since the last answer."""
+    allow_session: bool = True
+    """False: only once may be offered."""
+
+
+class Host(Protocol):
+    async def permission(self, request: PermissionRequest) -> PermissionOutcome:
+        """`unavailable`: nobody is there to answer, which counts as no."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """How a turn ended."""
+
+    reason: StopReason
+    code: str = ""
+    message: str = ""
+    remedy: str = ""
+
+
+class Agent(Protocol):
+    """One agent in one session."""
+
+    name: str
+    model: str
+
+    async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:
+        """Work through one turn, appending its events. `rule` is the text of the diff rule. Raises only on a bug: a
+        model or network fault is a `Stop("failed", …)`. When cancelled (`asyncio.CancelledError`), running calls are
+        closed in the log as cancelled before it propagates."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class AgentFactory(Protocol):
+    def __call__(self, *, log: SessionLog, host: Host, workspace: Path) -> Agent: ...

@@ -1,0 +1,1 @@
+"""The built-in agent: a model loop on pydantic-ai with the tools of `redline.tools`."""

@@ -1,0 +1,1 @@
+"""What storage does, and the facts that it returns. Nothing here knows of diffs, cards or logs."""

@@ -1,0 +1,1 @@
+"""The append-only session log: its events, its gate, its door and its stores."""

@@ -1,0 +1,70 @@
+"""The vocabulary of the session log.
+
+An event is `{v, session, seq, at, type, data}`. `seq` counts from 1 without gaps within its session. The table below
+says what `data` holds; every value passed the gate (JSON only) and the door (secrets masked). Readers skip a type that
+they do not know and keep its place. A file change inside `data` is the JSON form of `changes.record.FileChange`.
+
+| type                | data                                                                                           |
+|---------------------|------------------------------------------------------------------------------------------------|
+| session/started     | workspace, agent, model?, surface, redline (version)                                           |
+| session/state       | title?, modes?, options?, commands?: what is absent is unchanged                               |
+| session/closed      | reason                                                                                         |
+| agent/started       | name, version?, model?                                                                         |
+| agent/exited        | reason, code?                                                                                  |
+| agent/update        | anything else that an agent sends, verbatim                                                    |
+| turn/started        | turn (from 1), source (the surface, or "undo"), rule                                           |
+| turn/ended          | turn, reason: completed, cancelled, failed, limit, interrupted; error?: {code, message, remedy} |
+| user/message        | turn, content: blocks                                                                          |
+| assistant/message   | turn, message (id), text: a further part of that message; parts of one id join without a gap   |
+| assistant/thought   | the same                                                                                       |
+| plan/updated        | turn, entries: {content, status}                                                               |
+| usage/updated       | turn, model, input_tokens, output_tokens, cached_tokens, cost (US dollars, null: unknown)      |
+| notice/raised       | code, message, remedy?, level: info, warning, error; turn?                                     |
+| tool/call           | turn, call, name, kind, arguments, proposed: changes, proposal_error?: {code, message, remedy} |
+| tool/update         | turn, call, and what changed of: title, status, kind, content, locations, changes              |
+| tool/result         | turn, call, name, kind, status: completed, failed, rejected, cancelled, interrupted, unknown;  |
+|                     | content: blocks for the model, changes, meta?, warnings?, error?: {code, message, remedy}      |
+| permission/asked    | turn, call, request (id), title, changes, options: {id, kind, name}                            |
+| permission/answered | turn, call, request, outcome: allow_once, allow_session, reject, cancelled, unavailable; by     |
+| file/intent         | turn, call, operation, path, real, moved_to?, before, after (blobs or null), kept, change      |
+| workspace/changed   | turn, changes, during?: call ids                                                               |
+| change/reverted     | turn, call, of: [{turn, call}], changes                                                        |
+
+`kept` of an intent: the store of bytes holds both sides. A block is `{type: "text", text}` or
+`{type: "image", blob, bytes, media_type}`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+VERSION = 1
+
+EventType = Literal[
+    "session/started", "session/state", "session/closed",
+    "agent/started", "agent/exited", "agent/update",
+    "turn/started", "turn/ended",
+    "user/message", "assistant/message", "assistant/thought",
+    "plan/updated", "usage/updated", "notice/raised",
+    "tool/call", "tool/update", "tool/result",
+    "permission/asked", "permission/answered",
+    "file/intent", "workspace/changed", "change/reverted",
+]  # fmt: skip
+
+EVENT_TYPES: frozenset[str] = frozenset(get_args(EventType))
+
+DURABLE: frozenset[str] = frozenset({"file/intent", "tool/result", "change/reverted"})
+"""Flushed to the disk before `append` returns; the rest survive a crash of the process, and of the machine only from
+the next flush on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    session: str
+    seq: int
+    at: int
+    """Milliseconds since 1970-01-01T00:00Z."""
+    type: str
+    data: dict[str, Any]
+    v: int = VERSION

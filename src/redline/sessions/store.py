@@ -1,0 +1,86 @@
+"""What a store of session logs does. Every store passes the suite in `tests/sessions/contract.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from redline.sessions.events import Event
+
+
+class StoreError(Exception):
+    """`code`: NEWER_SCHEMA, SECOND_WRITER, NO_SESSION, NO_SPACE, PERMISSION, BUSY, CORRUPT, IO."""
+
+    def __init__(self, code: str, message: str, remedy: str) -> None:
+        super().__init__(f"{code}: {message} {remedy}")
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One session in a list; read without reading events."""
+
+    session: str
+    workspace: str
+    agent: str
+    title: str
+    started_at: int
+    """Milliseconds since the epoch, like all times here."""
+    updated_at: int
+    last_seq: int
+    turns: int
+    added: int
+    """Lines of applied changes, summed over the session's results."""
+    removed: int
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A row that could not be read: it costs itself only."""
+
+    session: str
+    seq: int
+    reason: str
+
+
+class Store(Protocol):
+    async def append(self, events: Sequence[Event], *, durable: bool) -> None:
+        """Add events of one session, `seq` continuing its tail, else `StoreError("SECOND_WRITER")` and nothing is
+        written. The first event of a session creates it. Returns once committed (flushed, if durable)."""
+        ...
+
+    async def page(self, session: str, *, before: int | None = None, limit: int = 500) -> list[Event | Damaged]:
+        """The last `limit` events with `seq < before` (None: of all), in order."""
+        ...
+
+    async def read(self, session: str, *, after: int = 0, limit: int = 500) -> list[Event | Damaged]:
+        """The first `limit` events with `seq > after`, in order."""
+        ...
+
+    async def tail(self, session: str) -> int:
+        """The last `seq`; 0: no such session. Sees what other processes committed."""
+        ...
+
+    async def sessions(self, *, limit: int = 100, before: int | None = None) -> list[Summary]:
+        """Newest first by `updated_at` (those strictly earlier than `before`)."""
+        ...
+
+    async def summary(self, session: str) -> Summary | None: ...
+
+    async def turn_start(self, session: str, turn: int) -> int | None:
+        """The `seq` of that turn's `turn/started`, without a scan."""
+        ...
+
+    async def open_intents(self, session: str) -> list[Event]:
+        """`file/intent` events whose call has no `tool/result` or `change/reverted` yet, without a scan of the log."""
+        ...
+
+    async def delete(self, session: str) -> bool:
+        """False: there was none."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,1 @@
+"""The terminal: the cards with rich; in a pipe, plain unified diffs."""

@@ -1,0 +1,1 @@
+"""Tools, the runner that calls them, and recovery after a crash."""

@@ -1,0 +1,178 @@
+"""The rows of a transcript: small, frozen, and all that a surface needs to draw.
+
+A row is identified by `id`, stable live and on replay; `revision` grows with every event that changes it. A surface
+keeps rows by id and takes an upsert with a higher revision instead of the one it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from redline.changes.record import FileChange
+from redline.views import ToolCallView, ToolResultView
+
+ToolStatus = Literal[
+    "proposed", "running", "completed", "applied", "failed", "rejected", "cancelled", "interrupted", "unknown"
+]
+"""`applied`: changes are on disk. `completed`: the call ended well and changed no file. `unknown`: nobody can say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    id: str
+    turn: int
+    """0: outside any turn."""
+    seq: int
+    """Of the first event; rows are drawn in this order."""
+    revision: int
+    """The `seq` of the last event that changed the row."""
+    at: int
+    """Milliseconds since the epoch, of the first event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserRow(Row):
+    text: str
+    attachments: Sequence[Mapping[str, Any]] = ()
+    kind: Literal["user"] = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRow(Row):
+    text: str
+    """Markdown."""
+    kind: Literal["agent"] = "agent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThoughtRow(Row):
+    text: str
+    kind: Literal["thought"] = "thought"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What went wrong, with a stable code and what to do next."""
+
+    code: str
+    message: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRow(Row):
+    call: str
+    name: str
+    status: ToolStatus
+    call_view: ToolCallView
+    result_view: ToolResultView | None = None
+    """None until the call has ended; None after it where the call ended without a result."""
+    proposed: Sequence[FileChange] = ()
+    changes: Sequence[FileChange] = ()
+    """On disk, and only those: counted, whatever the status (a failed call may have left part of its work)."""
+    error: Problem | None = None
+    warnings: Sequence[str] = ()
+    permission: Literal["asked", "allow_once", "allow_session", "reject", "cancelled", "unavailable"] | None = None
+    output: str = ""
+    """Live output of a running call."""
+    kind: Literal["tool"] = "tool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevertRow(Row):
+    """An undo: the changes that took earlier ones back."""
+
+    call: str
+    of: Sequence[tuple[int, str]]
+    """Turn and call of what was taken back."""
+    changes: Sequence[FileChange]
+    kind: Literal["revert"] = "revert"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRow(Row):
+    """Changes found on disk that no call reported."""
+
+    changes: Sequence[FileChange]
+    during: Sequence[str] = ()
+    kind: Literal["found"] = "found"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRow(Row):
+    entries: Sequence[Mapping[str, str]]
+    kind: Literal["plan"] = "plan"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionRow(Row):
+    """A request that waits for, or got, an answer; the whole proposed change is readable before it is answered."""
+
+    request: str
+    call: str
+    title: str
+    changes: Sequence[FileChange]
+    options: Sequence[Mapping[str, str]]
+    outcome: str | None = None
+    by: str | None = None
+    kind: Literal["permission"] = "permission"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeRow(Row):
+    level: Literal["info", "warning", "error"]
+    problem: Problem
+    kind: Literal["notice"] = "notice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEndRow(Row):
+    """The end of a turn: how it ended, what it used, and the net change of its files."""
+
+    reason: Literal["completed", "cancelled", "failed", "limit", "interrupted"]
+    error: Problem | None = None
+    models: Sequence[str] = ()
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    """US dollars; None: unknown."""
+    kind: Literal["turn_end"] = "turn_end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherRow(Row):
+    """An event of a type that this version does not know, or a damaged one."""
+
+    title: str
+    kind: Literal["other"] = "other"
+
+
+AnyRow = (
+    UserRow
+    | AgentRow
+    | ThoughtRow
+    | ToolRow
+    | RevertRow
+    | FoundRow
+    | PlanRow
+    | PermissionRow
+    | NoticeRow
+    | TurnEndRow
+    | OtherRow
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionState:
+    """What a surface shows around the rows."""
+
+    session: str
+    workspace: str = ""
+    agent: str = ""
+    model: str = ""
+    title: str = ""
+    turn: int = 0
+    running: bool = False
+    closed: bool = False
