@@ -11,28 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from redline.changes.record import FileChange
 from redline.sessions.log import SessionLog
+from redline.tools.permission import PermissionOutcome, PermissionRequest
 
-PermissionOutcome = Literal["allow_once", "allow_session", "reject", "cancelled", "unavailable"]
 StopReason = Literal["completed", "cancelled", "failed", "limit"]
-
-
-@dataclass(frozen=True, slots=True)
-class PermissionRequest:
-    turn: int
-    call: str
-    tool: str
-    title: str
-    """One line: what is asked for."""
-    changes: Sequence[FileChange]
-    """The whole proposed change; empty for a call that names no file, such as a shell command."""
-    paths: Sequence[str] = ()
-    arguments: Mapping[str, Any] | None = None
-    note: str | None = None
-    """Why there is no preview, or that the file changed since the last answer."""
-    allow_session: bool = True
-    """False: only once may be offered."""
 
 
 class Host(Protocol):

@@ -23,7 +23,8 @@ they do not know and keep its place. A file change inside `data` is the JSON for
 | tool/call           | turn, call, name, kind, arguments, proposed: changes, proposal_error?: {code, message, remedy} |
 | tool/update         | turn, call, and what changed of: title, status, kind, content, locations, changes              |
 | tool/result         | turn, call, name, kind, status: completed, failed, rejected, cancelled, interrupted, unknown;  |
-|                     | content: blocks for the model, changes, meta?, warnings?, error?: {code, message, remedy}      |
+|                     | content: blocks for the model, changes, meta?, warnings?, error?: {code, message, remedy},     |
+|                     | seen?: [{path, blob}], what the model has now read or written                                  |
 | permission/asked    | turn, call, request (id), title, changes, options: {id, kind, name}                            |
 | permission/answered | turn, call, request, outcome: allow_once, allow_session, reject, cancelled, unavailable; by     |
 | file/intent         | turn, call, operation, path, real, moved_to?, before, after (blobs or null), kept, change      |

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from redline.agents.agent import PermissionOutcome, PermissionRequest
+from redline.tools.permission import PermissionOutcome, PermissionRequest
 from redline.transcript.rows import AnyRow, SessionState
 
 
