@@ -10,13 +10,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from redline.changes.record import FileChange
+from redline.changes.record import FileChange, FileType, Operation
 from redline.views import ToolCallView, ToolResultView
 
 ToolStatus = Literal[
     "proposed", "running", "completed", "applied", "failed", "rejected", "cancelled", "interrupted", "unknown"
 ]
 """`applied`: changes are on disk. `completed`: the call ended well and changed no file. `unknown`: nobody can say."""
+
+
+def agent_row_id(turn: int, message: str) -> str:
+    """The id of the row that an `assistant/message` belongs to; known before its first part is committed."""
+    return f"agent:{turn}:{message}"
+
+
+def thought_row_id(turn: int, message: str) -> str:
+    return f"thought:{turn}:{message}"
+
+
+def tool_row_id(turn: int, call: str) -> str:
+    """Agents repeat call ids from turn to turn, so the id alone names no call."""
+    return f"tool:{turn}:{call}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +91,15 @@ class ToolRow(Row):
     permission: Literal["asked", "allow_once", "allow_session", "reject", "cancelled", "unavailable"] | None = None
     output: str = ""
     """Live output of a running call."""
+    reverted: bool = False
+    """All of its changes were taken back by a later undo (and that undo still stands)."""
+    reverted_paths: Sequence[str] = ()
+    """The paths that were taken back, where that is not all of them or is all of them."""
     kind: Literal["tool"] = "tool"
+
+    @property
+    def ended(self) -> bool:
+        return self.status not in ("proposed", "running")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +110,8 @@ class RevertRow(Row):
     of: Sequence[tuple[int, str]]
     """Turn and call of what was taken back."""
     changes: Sequence[FileChange]
+    reverted: bool = False
+    """This undo was itself undone."""
     kind: Literal["revert"] = "revert"
 
 
@@ -128,6 +152,22 @@ class NoticeRow(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NetTotal:
+    """What a turn did to one file from its first state to its last, in numbers."""
+
+    path: str
+    operation: Operation
+    added: int
+    removed: int
+    exact: bool = True
+    """False: the counts are upper bounds (shown with ≈)."""
+    counted: bool = True
+    """False: there is no text basis, so there are no counts."""
+    file_type: FileType = "text"
+    old_path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEndRow(Row):
     """The end of a turn: how it ended, what it used, and the net change of its files."""
 
@@ -137,7 +177,11 @@ class TurnEndRow(Row):
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
-    """US dollars; None: unknown."""
+    """US dollars; None: unknown, at least for a part."""
+    net: Sequence[NetTotal] = ()
+    """One entry for each file whose first and last state differ."""
+    partial: bool = False
+    """The beginning of the turn was not among the events that were folded, so every number is a lower bound."""
     kind: Literal["turn_end"] = "turn_end"
 
 
