@@ -79,6 +79,12 @@ class ToolContext(Protocol):
         """Apply one planned step: bytes stored, intent committed, file replaced, change recorded on the call."""
         ...
 
+    async def apply_all(self, steps: Sequence[Step]) -> Sequence[Outcome]:
+        """Apply all steps or none, for a call that changes several files. Where one fails, those before it are taken
+        back and its error is raised; what could not be taken back stays recorded on the call, as a change that
+        landed."""
+        ...
+
     async def read(self, target: Target, limit: int | None = None) -> Content:
         """Read, and remember that the model has seen this content: an edit or overwrite needs that."""
         ...
