@@ -26,7 +26,7 @@ class PermissionRequest:
     note: str | None = None
     """Why there is no preview, or that the file changed since the last answer."""
     allow_session: bool = True
-    """False: only once may be offered."""
+    """False: only a person may say yes, and only for once: a rule "for the session" neither is offered nor answers."""
 
 
 class Permission(Protocol):

@@ -105,8 +105,15 @@ class Tool(Generic[Arguments]):
     """Ask before every call even if it plans no file operation (a shell command, for one)."""
 
     async def plan(self, arguments: Arguments, files: Files) -> Sequence[Step]:
-        """The file operations that the call would do, for the proposal. Empty for a tool that changes no file."""
+        """The file operations that the call would do, for the proposal; at most one a file. Empty for a tool that
+        changes no file. Raises `FileError` or `ToolError` where the call cannot be done as asked: it then fails with
+        that error, and nobody is asked for permission."""
         return ()
+
+    async def reads(self, arguments: Arguments, files: Files) -> Sequence[Target] | None:
+        """The files that a call without a plan looks at, so that calls of one message run side by side where they
+        touch nothing in common. None: unknown, and the call keeps its place among all others."""
+        return None
 
     async def execute(self, arguments: Arguments, context: ToolContext) -> Sequence[ContentBlock] | ToolOutput:
         raise NotImplementedError(f"the tool {self.name!r} defines no execute")
