@@ -30,7 +30,8 @@ class Side:
     """One state of a file: before or after the change."""
 
     blob: str
-    """git's object id of the bytes: SHA-1 of `blob <size>\\0` and the bytes, 40 hex digits."""
+    """git's object id of the bytes: SHA-1 of `blob <size>\\0` and the bytes, 40 hex digits. Empty where only a foreign
+    patch speaks of the file: then `size` says nothing either."""
     size: int
     """In bytes."""
     executable: bool = False
@@ -42,6 +43,8 @@ class Side:
     """The last line ends with `\\n`; true of an empty file, which has no last line."""
     utf8: bool = True
     """The bytes decode as UTF-8; where not, hunk lines hold surrogate escapes for the odd bytes."""
+    lines: int | None = None
+    """Lines in all, one without a final newline included; None where nobody counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,151 @@
+"""The record as JSON, for the log and for every surface that speaks over a wire.
+
+Optional fields that are None and flags at their default are left out; reading fills them in. Reading is strict: what
+does not have the shape is refused with the path of the culprit, and keys of a later version are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import Any, cast, get_args
+
+from redline.changes.record import FileChange, FileType, Hunk, LineEnding, Operation, Provenance, Side
+
+
+def to_json(change: FileChange) -> dict[str, Any]:
+    """`{path, operation, hunks?, added?, …}`; hunks as `{old_start, old_lines, new_start, new_lines, lines}`."""
+    value = _without_defaults(change)
+    if change.hunks:
+        value["hunks"] = [hunk_to_json(hunk) for hunk in change.hunks]
+    if change.before is not None:
+        value["before"] = side_to_json(change.before)
+    if change.after is not None:
+        value["after"] = side_to_json(change.after)
+    return value
+
+
+def side_to_json(side: Side) -> dict[str, Any]:
+    return _without_defaults(side)
+
+
+def hunk_to_json(hunk: Hunk) -> dict[str, Any]:
+    return {
+        "old_start": hunk.old_start,
+        "old_lines": hunk.old_lines,
+        "new_start": hunk.new_start,
+        "new_lines": hunk.new_lines,
+        "lines": list(hunk.lines),
+    }
+
+
+def from_json(value: object) -> FileChange:
+    """Raises ValueError, naming the path of what is malformed (`hunks[2].lines[0]: …`)."""
+    record = _Fields(value, "")
+    return FileChange(
+        path=record.text("path"),
+        operation=cast("Operation", record.choice("operation", get_args(Operation))),
+        hunks=tuple(hunk_from_json(item, f"hunks[{at}]") for at, item in enumerate(record.items("hunks"))),
+        added=record.count("added", 0),
+        removed=record.count("removed", 0),
+        file_type=cast("FileType", record.choice("file_type", get_args(FileType), "text")),
+        old_path=record.text("old_path") if record.has("old_path") else None,
+        exact=record.flag("exact", True),
+        anchored=record.flag("anchored", True),
+        truncated=record.flag("truncated", False),
+        redacted=record.flag("redacted", False),
+        before=side_from_json(record.value["before"], "before") if record.has("before") else None,
+        after=side_from_json(record.value["after"], "after") if record.has("after") else None,
+        provenance=cast("Provenance", record.choice("provenance", get_args(Provenance), "result")),
+    )
+
+
+def side_from_json(value: object, path: str = "side") -> Side:
+    record = _Fields(value, path)
+    return Side(
+        blob=record.text("blob"),
+        size=record.count("size"),
+        executable=record.flag("executable", False),
+        eol=cast("LineEnding", record.choice("eol", get_args(LineEnding), "none")),
+        bom=record.flag("bom", False),
+        final_newline=record.flag("final_newline", True),
+        utf8=record.flag("utf8", True),
+        lines=record.count("lines") if record.has("lines") else None,
+    )
+
+
+def hunk_from_json(value: object, path: str = "hunk") -> Hunk:
+    record = _Fields(value, path)
+    lines = record.items("lines")
+    for at, line in enumerate(lines):
+        if not isinstance(line, str) or line[:1] not in (" ", "-", "+") or not line or "\n" in line:
+            raise ValueError(f"{path}.lines[{at}]: a line begins with ' ', '-' or '+' and holds no newline")
+    hunk = Hunk(
+        old_start=record.count("old_start"),
+        old_lines=record.count("old_lines"),
+        new_start=record.count("new_start"),
+        new_lines=record.count("new_lines"),
+        lines=tuple(cast("Sequence[str]", lines)),
+    )
+    signs = [line[0] for line in hunk.lines]
+    if (hunk.old_lines, hunk.new_lines) != (len(signs) - signs.count("+"), len(signs) - signs.count("-")):
+        raise ValueError(f"{path}.lines: {len(signs)} lines, which is not what its own counts say")
+    return hunk
+
+
+def _without_defaults(record: FileChange | Side) -> dict[str, Any]:
+    value = {}
+    for field in fields(record):
+        held = getattr(record, field.name)
+        if held is not None and (field.default is MISSING or held != field.default):
+            value[field.name] = held
+    return value
+
+
+class _Fields:
+    """One JSON object and where it stands, so that every complaint can say so."""
+
+    def __init__(self, value: object, path: str) -> None:
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{path or 'change'}: an object is needed, not {_kind(value)}")
+        self.value = cast("Mapping[str, object]", value)
+        self._path = path
+
+    def has(self, name: str) -> bool:
+        return self.value.get(name) is not None
+
+    def text(self, name: str) -> str:
+        held = self.value.get(name)
+        return held if isinstance(held, str) else self._refuse(name, "text", held)
+
+    def count(self, name: str, default: int | None = None) -> int:
+        held = self.value.get(name, default)
+        if isinstance(held, int) and not isinstance(held, bool) and held >= 0:
+            return held
+        return cast("int", self._refuse(name, "a whole number from 0", held))
+
+    def flag(self, name: str, default: bool) -> bool:
+        held = self.value.get(name, default)
+        return held if isinstance(held, bool) else cast("bool", self._refuse(name, "true or false", held))
+
+    def choice(self, name: str, allowed: tuple[str, ...], default: str | None = None) -> str:
+        held = self.value.get(name, default)
+        if isinstance(held, str) and held in allowed:
+            return held
+        return cast("str", self._refuse(name, "one of " + ", ".join(allowed), held))
+
+    def items(self, name: str) -> Sequence[object]:
+        held = self.value.get(name, ())
+        if isinstance(held, list | tuple):
+            return cast("Sequence[object]", held)
+        return cast("Sequence[object]", self._refuse(name, "a list", held))
+
+    def _refuse(self, name: str, needed: str, held: object) -> Any:
+        where = f"{self._path}.{name}" if self._path else name
+        raise ValueError(f"{where}: {needed} is needed, not {_kind(held)}")
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    return repr(value)[:60] if isinstance(value, str | int | float | bool) else type(value).__name__

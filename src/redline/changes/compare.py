@@ -1,0 +1,194 @@
+"""Computing a change from the bytes before and after.
+
+Lines end at `\\n` and nowhere else. The common head and tail are cut off first, so that one edit in a large file costs
+little more than a comparison of memory; the middle goes to git's own algorithm (`engine`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from redline.changes import engine, trim
+from redline.changes.record import FileChange, Hunk, Side
+
+if TYPE_CHECKING:
+    from redline.changes.record import FileType, LineEnding, Operation, Provenance
+
+BOM = b"\xef\xbb\xbf"
+BINARY_WINDOW = 8000
+"""A NUL in so many first bytes makes a file binary: git's rule."""
+NEIGHBOURS = 48
+"""Common lines kept around the middle: context, and what git looks at when it places a group of changed lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The hunks with the counts of the whole."""
+
+    hunks: tuple[Hunk, ...]
+    added: int
+    removed: int
+    exact: bool = True
+
+
+def compare(before: bytes, after: bytes) -> list[Hunk]:
+    """The changed places in file order, 3 lines of context each; sites at most 6 lines apart share a hunk.
+
+    Empty for equal bytes. Where the sides are too large to compare it is one hunk that replaces the whole middle.
+    """
+    return list(comparison(before, after).hunks)
+
+
+def comparison(before: bytes, after: bytes) -> Comparison:
+    """`compare` with the counts and whether they are exact."""
+    if before == after:
+        return Comparison((), 0, 0)
+    if not before or not after:
+        return _one_sided(before, after)
+    head = trim.common_head(before, after)
+    tail = trim.common_tail(before, after, head)
+    cut = trim.cut(before, after, head, tail, NEIGHBOURS)
+    lines_before = before.count(b"\n", 0, cut.start)
+    text = engine.patch_text(before[cut.start : cut.old_end], after[cut.start : cut.new_end])
+    return _counted(engine.hunks_of(text, lines_before))
+
+
+def side(data: bytes, *, executable: bool = False) -> Side:
+    """The facts of one state of a file."""
+    newlines = data.count(b"\n")
+    final_newline = not data or data.endswith(b"\n")
+    return Side(
+        blob=blob_id(data),
+        size=len(data),
+        executable=executable,
+        eol=_line_ending(newlines, data.count(b"\r\n")),
+        bom=data.startswith(BOM),
+        final_newline=final_newline,
+        utf8=_is_utf8(data),
+        lines=newlines + (not final_newline),
+    )
+
+
+def blob_id(data: bytes) -> str:
+    """git's object id of the bytes."""
+    digest = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def is_binary(data: bytes) -> bool:
+    return data.find(b"\0", 0, BINARY_WINDOW) >= 0
+
+
+def describe(
+    path: str,
+    before: bytes | None,
+    after: bytes | None,
+    *,
+    old_path: str | None = None,
+    before_executable: bool = False,
+    after_executable: bool = False,
+    file_type: FileType | None = None,
+    provenance: Provenance = "result",
+) -> FileChange:
+    """The record of what happened to one file. None means that there was, or is, no file.
+
+    `file_type`: given for a symbolic link (the bytes are its target); else text or binary by git's rule. Raises
+    ValueError where there is no file on either side, or a move lacks one.
+    """
+    if before is None and after is None:
+        raise ValueError(f"{path}: a change needs a file before or after")
+    if old_path is not None and (before is None or after is None):
+        raise ValueError(f"{path}: a move needs a file before and after")
+    kind = file_type or ("binary" if is_binary(before or b"") or is_binary(after or b"") else "text")
+    result = Comparison((), 0, 0) if kind == "binary" else comparison(before or b"", after or b"")
+    return FileChange(
+        path=path,
+        operation=_operation(before, after, old_path),
+        hunks=result.hunks,
+        added=result.added,
+        removed=result.removed,
+        file_type=kind,
+        old_path=old_path,
+        exact=result.exact,
+        before=None if before is None else side(before, executable=before_executable),
+        after=None if after is None else side(after, executable=after_executable),
+        provenance=provenance,
+    )
+
+
+def without_basis(
+    path: str,
+    operation: Operation,
+    before: Side | None,
+    after: Side | None,
+    *,
+    old_path: str | None = None,
+    provenance: Provenance = "result",
+) -> FileChange:
+    """The record of a change whose bytes are not at hand: no hunks, and no claim about lines."""
+    return FileChange(
+        path=path,
+        operation=operation,
+        file_type="unknown",
+        old_path=old_path,
+        exact=False,
+        before=before,
+        after=after,
+        provenance=provenance,
+    )
+
+
+def _operation(before: bytes | None, after: bytes | None, old_path: str | None) -> Operation:
+    if before is None:
+        return "add"
+    if after is None:
+        return "delete"
+    return "modify" if old_path is None else "move"
+
+
+def _one_sided(before: bytes, after: bytes) -> Comparison:
+    """A whole file came or went: every line of it, and nothing to search for."""
+    removed, added = lines_of(before), lines_of(after)
+    lines = (*("-" + line for line in removed), *("+" + line for line in added))
+    hunk = Hunk(1 if removed else 0, len(removed), 1 if added else 0, len(added), lines)
+    return Comparison((hunk,), len(added), len(removed))
+
+
+def lines_of(data: bytes) -> list[str]:
+    """The lines as hunks hold them: without `\\n`, odd bytes as surrogate escapes."""
+    if not data:
+        return []
+    lines = data.decode("utf-8", "surrogateescape").split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return lines
+
+
+def _counted(hunks: list[Hunk]) -> Comparison:
+    added = removed = 0
+    for hunk in hunks:
+        context = sum(1 for line in hunk.lines if line[0] == " ")
+        added += hunk.new_lines - context
+        removed += hunk.old_lines - context
+    return Comparison(tuple(hunks), added, removed)
+
+
+def _line_ending(newlines: int, carriage_returns: int) -> LineEnding:
+    if newlines == 0:
+        return "none"
+    if carriage_returns == 0:
+        return "lf"
+    return "crlf" if carriage_returns == newlines else "mixed"
+
+
+def _is_utf8(data: bytes) -> bool:
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
