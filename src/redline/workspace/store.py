@@ -1,0 +1,321 @@
+"""The private store of bytes: before and after of every change, by git's blob id, one bare repository a session.
+
+The session log names bytes by blob id and may hold masks; the bytes themselves are here, true to the last one, readable
+by the user alone, and gone with the session. Each session's folder is a bare git repository (`git cat-file` reads it),
+so that snapshots of the workspace can share its objects. Objects are written as loose objects by this module, because
+durability is the point: see `docs/decisions/store-of-bytes.md`. No git configuration is ever read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import shutil
+import threading
+import time
+import zlib
+from typing import TYPE_CHECKING, Literal
+
+from redline.workspace.disk import flush_folder, write_new_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+BytesErrorCode = Literal["NO_SPACE", "PERMISSION", "BAD_SESSION", "IO"]
+
+FILE_LIMIT = 32 * 2**20
+"""Bytes of one file; larger ones are not kept."""
+CAP = 2 * 2**30
+"""Bytes on disk of all sessions together."""
+
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
+_BLOB = re.compile(r"[0-9a-f]{40}", re.ASCII)
+_DOOMED = ".deleted-"
+_RECOUNT_SECONDS = 30.0
+_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
+
+
+class BytesError(Exception):
+    """Bytes could not be kept, read or deleted: a stable code, what was wrong, what to do next."""
+
+    def __init__(self, code: BytesErrorCode, message: str, remedy: str) -> None:
+        super().__init__(f"{code}: {message} {remedy}")
+        self.code: BytesErrorCode = code
+        self.message = message
+        self.remedy = remedy
+
+
+class ByteStore:
+    """Bytes of all sessions below `root` (created with mode 0700). Safe for several threads and processes.
+
+    `on_flush(name, seconds)` is told how long each flush to the disk took, under the name "bytes".
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        file_limit: int = FILE_LIMIT,
+        cap: int = CAP,
+        on_flush: Callable[[str, float], None] | None = None,
+    ) -> None:
+        self.root = root
+        self.file_limit = file_limit
+        self.cap = cap
+        self._on_flush = on_flush
+        self._lock = threading.Lock()
+        self._session_locks: dict[str, threading.Lock] = {}
+        self._sound: dict[str, set[str]] = {}
+        """Blobs that this process wrote or read whole, and whose folder it flushed: they need no second look."""
+        self._total: int | None = None
+        self._counted_at = 0.0
+
+    def put(self, session: str, *data: bytes) -> list[str | None]:
+        """Keep byte strings; the answer holds a blob id for each, or None for one that is over a bound.
+
+        They are on the disk when this returns, flushed together. A full store keeps what it has and refuses the new:
+        old sessions' bytes go only when their session is deleted. Raises BytesError; then none of `data` is promised.
+        """
+        blobs = [blob_id(one) if len(one) <= self.file_limit else None for one in data]
+        wanted = {blob: one for blob, one in zip(blobs, data, strict=True) if blob is not None}
+        with self._session_lock(session), _named_errors(f"keep the bytes of session {session}", self.root):
+            objects = self._folder(session) / "objects"
+            missing = {blob: one for blob, one in wanted.items() if not self._holds(session, objects, blob)}
+            refused = self._over_cap(missing)
+            for blob in refused:
+                del missing[blob]
+            if missing:
+                self._prepare(session)
+                self._write(session, objects, missing)
+        return [None if blob is None or blob in refused else blob for blob in blobs]
+
+    def get(self, session: str, blob: str) -> bytes | None:
+        """The bytes of a blob; None where they are not kept, or damaged: wrong bytes are never given."""
+        if not _BLOB.fullmatch(blob):
+            return None
+        with _named_errors(f"read bytes of session {session}", self.root):
+            data = _read_object(_object_path(self._folder(session) / "objects", blob), blob)
+        if data is None:
+            self._sound.get(session, set()).discard(blob)
+        return data
+
+    def delete(self, session: str) -> bool:
+        """Remove all bytes of a session; False: there were none. Deleted from view at once, whole or not at all."""
+        folder = self._folder(session)
+        doomed = self.root / f"{_DOOMED}{session}-{os.getpid()}-{time.time_ns()}"
+        with self._session_lock(session), _named_errors(f"delete the bytes of session {session}", self.root):
+            self._sound.pop(session, None)
+            try:
+                folder.rename(doomed)
+            except FileNotFoundError:
+                found = False
+            else:
+                found = True
+                flush_folder(self.root)
+            self._clear_doomed()
+        with self._lock:
+            self._total = None
+        return found
+
+    def size(self) -> int:
+        """Bytes that all sessions take on the disk, counted now."""
+        with _named_errors("count the bytes kept", self.root):
+            total = sum(_file_sizes(self.root))
+        with self._lock:
+            self._total, self._counted_at = total, time.monotonic()
+        return total
+
+    def sink(self, session: str) -> SessionBytes:
+        """The store as seen by one session's log."""
+        return SessionBytes(self, session)
+
+    def repository(self, session: str) -> Path:
+        """The session's bare git repository, made if it is not there yet."""
+        with self._session_lock(session), _named_errors(f"make the store of session {session}", self.root):
+            self._prepare(session)
+        return self._folder(session)
+
+    def compact(self, session: str) -> int:
+        """Compress what was kept in a hurry; the number of bytes saved. For a session that has been closed."""
+        saved = 0
+        with self._session_lock(session), _named_errors(f"compress the bytes of session {session}", self.root):
+            for path in sorted((self._folder(session) / "objects").glob("??/" + "?" * 38)):
+                saved += _compress_object(path)
+        with self._lock:
+            self._total = None
+        return saved
+
+    def _folder(self, session: str) -> Path:
+        if not _SESSION.fullmatch(session):
+            raise BytesError(
+                "BAD_SESSION", f"{session!r} is no name of a session.", "Names have letters, digits, '.', '_' and '-'."
+            )
+        return self.root / session
+
+    def _session_lock(self, session: str) -> threading.Lock:
+        with self._lock:
+            return self._session_locks.setdefault(session, threading.Lock())
+
+    def _holds(self, session: str, objects: Path, blob: str) -> bool:
+        path = _object_path(objects, blob)
+        sound = self._sound.setdefault(session, set())
+        if blob in sound:
+            if path.exists():
+                return True
+            sound.discard(blob)
+        if _read_object(path, blob) is None:
+            return False
+        # Another process may have renamed it into place and not have flushed the folder yet.
+        self._timed(lambda: _flush_folders({path.parent, objects}))
+        sound.add(blob)
+        return True
+
+    def _over_cap(self, missing: dict[str, bytes]) -> set[str]:
+        """What does not fit any more, judged by the bytes uncompressed, in the order given."""
+        if not missing:
+            return set()
+        needed = sum(map(len, missing.values()))
+        with self._lock:
+            total, stale = self._total, time.monotonic() - self._counted_at > _RECOUNT_SECONDS
+        # Far from the cap, what other processes wrote since the last count cannot matter.
+        if total is None or total + needed > self.cap or (stale and total > self.cap // 2):
+            total = self.size()
+        refused = set()
+        for blob, data in missing.items():
+            if total + len(data) > self.cap:
+                refused.add(blob)
+            else:
+                total += len(data)
+        return refused
+
+    def _prepare(self, session: str) -> None:
+        """The skeleton of a bare repository, by hand: making one through git would read the user's configuration."""
+        folder = self._folder(session)
+        if (folder / "objects").is_dir():
+            return
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in ("", "objects", "refs"):
+            (folder / name).mkdir(mode=0o700, exist_ok=True)
+        for name, text in (("HEAD", "ref: refs/heads/none\n"), ("config", _CONFIG)):
+            write_new_file(folder / name, text.encode())
+        self._timed(lambda: _flush_folders({folder, self.root, self.root.parent}))
+
+    def _write(self, session: str, objects: Path, missing: dict[str, bytes]) -> None:
+        folders = set()
+        for blob, data in missing.items():
+            path = _object_path(objects, blob)
+            if not path.parent.is_dir():
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+                folders.add(objects)
+            # Level 0: compressing both sides of a 5,000-line file takes longer than all the rest of an edit.
+            flushed = write_new_file(path, zlib.compress(_header(data) + data, 0))
+            self._tell(flushed)
+            folders.add(path.parent)
+        self._timed(lambda: _flush_folders(folders))
+        self._sound.setdefault(session, set()).update(missing)
+        with self._lock:
+            if self._total is not None:
+                self._total += sum(map(len, missing.values()))
+
+    def _clear_doomed(self) -> None:
+        for doomed in self.root.glob(f"{_DOOMED}*"):
+            shutil.rmtree(doomed, ignore_errors=True)
+
+    def _timed(self, flush: Callable[[], None]) -> None:
+        begun = time.perf_counter()
+        flush()
+        self._tell(time.perf_counter() - begun)
+
+    def _tell(self, seconds: float) -> None:
+        if self._on_flush is not None:
+            self._on_flush("bytes", seconds)
+
+
+class SessionBytes:
+    """One session's side of the store: where its log puts what is too large for an event."""
+
+    def __init__(self, store: ByteStore, session: str) -> None:
+        self.store = store
+        self.session = session
+
+    def put(self, *data: bytes) -> list[str | None]:
+        return self.store.put(self.session, *data)
+
+    def get(self, blob: str) -> bytes | None:
+        return self.store.get(self.session, blob)
+
+
+def blob_id(data: bytes) -> str:
+    """git's object id of the bytes: SHA-1 of `blob <size>\\0` and the bytes, 40 hex digits."""
+    digest = hashlib.sha1(_header(data), usedforsecurity=False)
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def _header(data: bytes) -> bytes:
+    return b"blob %d\0" % len(data)
+
+
+def _object_path(objects: Path, blob: str) -> Path:
+    return objects / blob[:2] / blob[2:]
+
+
+def _read_object(path: Path, blob: str) -> bytes | None:
+    try:
+        packed = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        head, _, data = zlib.decompress(packed).partition(b"\0")
+    except zlib.error:
+        return None
+    if not head.startswith(b"blob ") or blob_id(data) != blob:
+        return None
+    return data
+
+
+def _compress_object(path: Path) -> int:
+    blob = path.parent.name + path.name
+    data = _read_object(path, blob)
+    if data is None:
+        return 0
+    packed = zlib.compress(_header(data) + data, 6)
+    saved = path.stat().st_size - len(packed)
+    if saved <= 0:
+        return 0
+    write_new_file(path, packed)
+    flush_folder(path.parent)
+    return saved
+
+
+def _flush_folders(folders: set[Path]) -> None:
+    for folder in sorted(folders, reverse=True):
+        flush_folder(folder)
+
+
+def _file_sizes(root: Path) -> Iterator[int]:
+    for folder, _, names in os.walk(root):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):  # deleted meanwhile by another process
+                yield os.lstat(f"{folder}/{name}").st_size
+
+
+@contextlib.contextmanager
+def _named_errors(doing: str, root: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _bytes_error(error, doing, root) from error
+
+
+def _bytes_error(error: OSError, doing: str, root: Path) -> BytesError:
+    reason = f"Cannot {doing}: {error.strerror or error} ({error.filename or root})."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return BytesError("NO_SPACE", reason, "Free some space, or delete old sessions with `redline delete SESSION`.")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return BytesError("PERMISSION", reason, f"Make {root} writable for you, or choose another data folder.")
+    return BytesError("IO", reason, f"Check the disk that holds {root} and try again.")
