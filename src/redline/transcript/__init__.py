@@ -1,1 +1,1 @@
-"""The pure projection of events that every surface draws: rows, and the fold that makes them."""
+"""The transcript: a pure projection of the log into rows, which every surface draws and none folds itself."""

@@ -6,12 +6,14 @@ keeps rows by id and takes an upsert with a higher revision instead of the one i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from redline.changes.record import FileChange, FileType, Operation
-from redline.views import ToolCallView, ToolResultView
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from redline.changes.record import FileChange, FileType, Operation
+    from redline.views import ToolCallView, ToolResultView
 
 ToolStatus = Literal[
     "proposed", "running", "completed", "applied", "failed", "rejected", "cancelled", "interrupted", "unknown"
@@ -94,7 +96,7 @@ class ToolRow(Row):
     reverted: bool = False
     """All of its changes were taken back by a later undo (and that undo still stands)."""
     reverted_paths: Sequence[str] = ()
-    """The paths that were taken back, where that is not all of them or is all of them."""
+    """Of its changes, the paths that were taken back: all of them, or a part."""
     kind: Literal["tool"] = "tool"
 
     @property
