@@ -1,12 +1,20 @@
-"""What a store of session logs does. Every store passes the suite in `tests/sessions/contract.py`."""
+"""What a store of session logs does. Every store passes the suite in `tests/sessions/store_contract.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from redline.sessions.events import Event
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
+
+
+def is_session_name(name: str) -> bool:
+    """Letters, digits, `.`, `_` and `-`, at most 128: a name that is also a safe file name."""
+    return _NAME.match(name) is not None
 
 
 class StoreError(Exception):
@@ -50,7 +58,10 @@ class Damaged:
 class Store(Protocol):
     async def append(self, events: Sequence[Event], *, durable: bool) -> None:
         """Add events of one session, `seq` continuing its tail, else `StoreError("SECOND_WRITER")` and nothing is
-        written. The first event of a session creates it. Returns once committed (flushed, if durable)."""
+        written. The first event of a session creates it. Returns once committed (flushed, if durable): the events
+        then survive the death of this process.
+
+        Calls are committed in the order in which they began. One that is cancelled may still be committed."""
         ...
 
     async def page(self, session: str, *, before: int | None = None, limit: int = 500) -> list[Event | Damaged]:
@@ -65,8 +76,14 @@ class Store(Protocol):
         """The last `seq`; 0: no such session. Sees what other processes committed."""
         ...
 
+    def watch(self, session: str, *, after: int = 0) -> AsyncIterator[Event | Damaged]:
+        """Events with `seq > after` as they are committed, by whichever process, within a second; ends when the
+        session is deleted."""
+        ...
+
     async def sessions(self, *, limit: int = 100, before: int | None = None) -> list[Summary]:
-        """Newest first by `updated_at` (those strictly earlier than `before`)."""
+        """Newest first by `updated_at` (those strictly earlier than `before`); a few more than `limit` where several
+        share the last one's time, so that paging by it misses none."""
         ...
 
     async def summary(self, session: str) -> Summary | None: ...

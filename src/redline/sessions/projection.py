@@ -1,0 +1,102 @@
+"""What a run of events does to the tables beside the log: pure, and the same for every store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from redline.sessions.events import Event
+
+_APPLIED = frozenset({"result", "observed"})
+_NOT_APPLIED = frozenset({"rejected", "unknown"})
+_REOPENING = frozenset({"session/started", "agent/started", "turn/started"})
+
+
+@dataclass(slots=True)
+class Projection:
+    """What to add to a session's summary, and what its other tables need, for consecutive events of one session."""
+
+    first: int
+    last: int
+    started_at: int
+    updated_at: int
+    workspace: str | None = None
+    """None here and below: these events leave it as it is."""
+    agent: str | None = None
+    title: str | None = None
+    turns: int = 0
+    """The highest turn that started; 0: none."""
+    added: int = 0
+    removed: int = 0
+    closed: bool | None = None
+    turn_starts: list[tuple[int, int]] = field(default_factory=list)
+    """(turn, seq)."""
+    intents: list[tuple[int, int, str] | tuple[int, str]] = field(default_factory=list)
+    """In order: (seq, turn, call) opens one, (turn, call) closes all of that call."""
+
+
+def project(events: Sequence[Event]) -> Projection:
+    """Values of unexpected shapes count as absent: a log is read whatever an agent put into it."""
+    projection = Projection(events[0].seq, events[-1].seq, events[0].at, events[-1].at)
+    for event in events:
+        step = _STEPS.get(event.type)
+        if step is not None:
+            step(projection, event)
+        if event.type == "session/closed":
+            projection.closed = True
+        elif event.type in _REOPENING:
+            projection.closed = False
+    return projection
+
+
+def _started(projection: Projection, event: Event) -> None:
+    projection.workspace = _text(event.data.get("workspace"))
+    projection.agent = _text(event.data.get("agent"))
+
+
+def _state(projection: Projection, event: Event) -> None:
+    title = _text(event.data.get("title"))
+    projection.title = projection.title if title is None else title
+
+
+def _turn(projection: Projection, event: Event) -> None:
+    turn = _count(event.data.get("turn"))
+    projection.turns = max(projection.turns, turn)
+    projection.turn_starts.append((turn, event.seq))
+
+
+def _intent(projection: Projection, event: Event) -> None:
+    projection.intents.append((event.seq, _count(event.data.get("turn")), str(event.data.get("call"))))
+
+
+def _finished(projection: Projection, event: Event) -> None:
+    projection.intents.append((_count(event.data.get("turn")), str(event.data.get("call"))))
+    if event.data.get("status") in _NOT_APPLIED:
+        return
+    for change in _changes(event.data.get("changes")):
+        if change.get("provenance", "result") in _APPLIED:
+            projection.added += _count(change.get("added"))
+            projection.removed += _count(change.get("removed"))
+
+
+_STEPS = {
+    "session/started": _started,
+    "session/state": _state,
+    "turn/started": _turn,
+    "file/intent": _intent,
+    "tool/result": _finished,
+    "change/reverted": _finished,
+}
+
+
+def _changes(value: Any) -> Iterable[Mapping[str, Any]]:
+    return [change for change in value if isinstance(change, dict)] if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and value >= 0 else 0

@@ -1,0 +1,310 @@
+"""The embedded store: one SQLite file in write-ahead mode, private to the user.
+
+One thread writes (`writer.py`); reads run beside it on connections of their own, so that neither waits for the other.
+Events are kept as plain JSON text; `docs/session-log.md` describes the tables.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic_core import from_json, to_json
+
+from redline.sessions.events import Event
+from redline.sessions.faults import store_error
+from redline.sessions.schema import migrate, require_known
+from redline.sessions.store import Damaged, StoreError, Summary
+from redline.sessions.writer import BUSY_MILLISECONDS, Append, Delete, Request, Writer, prepared
+
+ROW_LIMIT = 32 * 2**20
+"""Bytes of a row above which it is not read: far beyond what the gate lets in."""
+POLL_SECONDS = 0.25
+"""How often a watcher looks for what other processes committed."""
+_READERS = 2
+
+Answer = TypeVar("Answer")
+
+
+class SqliteStore:
+    """A `Store` in one file. Errors are `StoreError`."""
+
+    def __init__(self, path: Path, writer: Writer) -> None:
+        self._path = path
+        self._writer = writer
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="redline-log-reader")
+        self._local = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._watchers: dict[str, set[asyncio.Event]] = {}
+        self._closed = False
+
+    @classmethod
+    def open(cls, path: Path) -> SqliteStore:
+        """Open or create; blocks for a moment. NEWER_SCHEMA, CORRUPT and PERMISSION leave the file as it was."""
+        try:
+            if _make_private(path):
+                _look_first(path)
+            connection = _connect(path)
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                migrate(connection)
+                connection.execute("PRAGMA secure_delete = ON")
+            except BaseException:
+                connection.close()
+                raise
+        except (sqlite3.Error, OSError) as error:
+            raise store_error(error, path) from error
+        return cls(path, Writer(connection, path))
+
+    async def append(self, events: Sequence[Event], *, durable: bool) -> None:
+        if not events:
+            return
+        session = events[0].session
+        if any(event.session != session for event in events) or any(
+            event.seq != events[0].seq + place for place, event in enumerate(events)
+        ):
+            raise ValueError("one append takes consecutive events of one session")
+        loop = asyncio.get_running_loop()
+        projection, rows = prepared(session, events, [to_json(event.data).decode() for event in events])
+        append = Append(session, projection, rows, durable, loop, loop.create_future())
+        self._put(append)
+        await append.settled
+        for watcher in self._watchers.get(session, ()):
+            watcher.set()
+
+    async def page(self, session: str, *, before: int | None = None, limit: int = 500) -> list[Event | Damaged]:
+        def bounds(last: int) -> tuple[int, int]:
+            end = last if before is None else min(last, before - 1)
+            return max(1, end - limit + 1), end
+
+        return await self._read(lambda connection: _rows(connection, session, bounds))
+
+    async def read(self, session: str, *, after: int = 0, limit: int = 500) -> list[Event | Damaged]:
+        return await self._read(
+            lambda connection: _rows(connection, session, lambda last: (after + 1, min(last, after + limit)))
+        )
+
+    async def tail(self, session: str) -> int:
+        return await self._read(lambda connection: _tail(connection, session))
+
+    async def watch(self, session: str, *, after: int = 0) -> AsyncIterator[Event | Damaged]:
+        woken = asyncio.Event()
+        self._watchers.setdefault(session, set()).add(woken)
+        try:
+            seen = after > 0
+            while not self._closed:
+                woken.clear()
+                tail = await self.tail(session)
+                if seen and not tail:
+                    return
+                seen = tail > 0
+                while after < tail:
+                    for item in await self.read(session, after=after):
+                        yield item
+                        after = item.seq
+                    tail = await self.tail(session)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(woken.wait(), POLL_SECONDS)
+        finally:
+            self._watchers[session].discard(woken)
+            if not self._watchers[session]:
+                del self._watchers[session]
+
+    async def sessions(self, *, limit: int = 100, before: int | None = None) -> list[Summary]:
+        return await self._read(lambda connection: _summaries(connection, limit, before))
+
+    async def summary(self, session: str) -> Summary | None:
+        def find(connection: sqlite3.Connection) -> Summary | None:
+            row = connection.execute(f"{_SELECT_SUMMARY} WHERE session = ?", (session,)).fetchone()
+            return None if row is None else _summary(row)
+
+        return await self._read(find)
+
+    async def turn_start(self, session: str, turn: int) -> int | None:
+        def find(connection: sqlite3.Connection) -> int | None:
+            row = connection.execute("SELECT seq FROM turns WHERE session = ? AND turn = ?", (session, turn)).fetchone()
+            return None if row is None else int(row[0])
+
+        return await self._read(find)
+
+    async def open_intents(self, session: str) -> list[Event]:
+        def find(connection: sqlite3.Connection) -> list[Event]:
+            seqs = connection.execute("SELECT seq FROM open_intents WHERE session = ? ORDER BY seq", (session,))
+            found = [_row_alone(connection, session, int(seq)) for (seq,) in seqs.fetchall()]
+            return [item for item in found if isinstance(item, Event)]
+
+        return await self._read(find)
+
+    async def delete(self, session: str) -> bool:
+        loop = asyncio.get_running_loop()
+        delete = Delete(session, loop, loop.create_future())
+        self._put(delete)
+        return await delete.settled
+
+    async def close(self) -> None:
+        """Settles what is under way first; a second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        for watcher in [each for group in self._watchers.values() for each in group]:
+            watcher.set()
+        await asyncio.to_thread(self._shut)
+
+    def _shut(self) -> None:
+        self._readers.shutdown()
+        for connection in self._opened:
+            connection.close()
+        self._writer.close()
+
+    def _put(self, request: Request) -> None:
+        self._require_open()
+        self._writer.put(request)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StoreError("IO", f"The log {self._path} is closed.", "Open it again.")
+
+    async def _read(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        self._require_open()
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._on_reader, work)
+
+    def _on_reader(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        try:
+            connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+            if connection is None:
+                connection = _connect(self._path)
+                connection.execute("PRAGMA query_only = ON")
+                connection.text_factory = bytes
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, ROW_LIMIT)
+                self._local.connection = connection
+                self._opened.append(connection)
+            return work(connection)
+        except sqlite3.Error as error:
+            raise store_error(error, self._path) from error
+
+
+def _make_private(path: Path) -> bool:
+    """Make the folder and the file if they are not there, for the user alone; True: the file was there."""
+    missing = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        for each in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+            with suppress(FileNotFoundError, PermissionError):
+                if each.stat().st_mode & 0o077:
+                    each.chmod(0o600)
+        return True
+    return False
+
+
+def _look_first(path: Path) -> None:
+    """Refuse a file that is not ours to change, on a connection that cannot change it."""
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    try:
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+        require_known(connection)
+    finally:
+        connection.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
+    )
+    for pragma in (
+        f"busy_timeout = {BUSY_MILLISECONDS}",
+        "trusted_schema = OFF",
+        "cell_size_check = ON",
+        # Mapped files turn a disk fault into a signal that ends the process.
+        "mmap_size = 0",
+        # On macOS a plain fsync leaves data in the drive's cache.
+        "fullfsync = ON",
+        "journal_size_limit = 67108864",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def _tail(connection: sqlite3.Connection, session: str) -> int:
+    row = connection.execute("SELECT last_seq FROM sessions WHERE session = ?", (session,)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _rows(
+    connection: sqlite3.Connection, session: str, bounds: Callable[[int], tuple[int, int]]
+) -> list[Event | Damaged]:
+    """The rows between two `seq`, both included; since they have no gaps, one that is not there is damaged."""
+    connection.execute("BEGIN")
+    try:
+        first, last = bounds(_tail(connection, session))
+        try:
+            found = connection.execute(
+                f"{_SELECT_EVENT} WHERE session = ? AND seq BETWEEN ? AND ?", (session, first, last)
+            ).fetchall()
+        except sqlite3.DatabaseError:
+            return [_row_alone(connection, session, seq) for seq in range(first, last + 1)]
+        rows = {row[0]: row for row in found}
+        return [_event(session, seq, rows.get(seq)) for seq in range(first, last + 1)]
+    finally:
+        connection.execute("COMMIT")
+
+
+def _row_alone(connection: sqlite3.Connection, session: str, seq: int) -> Event | Damaged:
+    try:
+        row = connection.execute(f"{_SELECT_EVENT} WHERE session = ? AND seq = ?", (session, seq)).fetchone()
+    except sqlite3.DatabaseError as error:
+        return Damaged(session, seq, f"the row cannot be read: {error}")
+    return _event(session, seq, row)
+
+
+_SELECT_EVENT = "SELECT seq, v, at, type, data FROM events"
+
+
+def _event(session: str, seq: int, row: tuple[Any, ...] | None) -> Event | Damaged:
+    if row is None:
+        return Damaged(session, seq, "the row is missing")
+    _, version, at, kind, text = row
+    try:
+        data = from_json(text, allow_inf_nan=False)
+        kind = kind.decode()
+    except (ValueError, TypeError, AttributeError) as error:
+        return Damaged(session, seq, f"the row is not JSON text: {error}")
+    if not isinstance(data, dict) or type(version) is not int or type(at) is not int:
+        return Damaged(session, seq, "the row has not the shape of an event")
+    return Event(session, seq, at, kind, data, version)
+
+
+_SELECT_SUMMARY = (
+    "SELECT session, workspace, agent, title, started_at, updated_at, last_seq, turns, added, removed, closed"
+    " FROM sessions"
+)
+
+
+def _summaries(connection: sqlite3.Connection, limit: int, before: int | None) -> list[Summary]:
+    until = 2**63 - 1 if before is None else before - 1
+    rows = connection.execute(
+        f"{_SELECT_SUMMARY} WHERE updated_at <= ? ORDER BY updated_at DESC, session LIMIT ?", (until, limit)
+    ).fetchall()
+    if len(rows) == limit and rows:
+        rows += connection.execute(
+            f"{_SELECT_SUMMARY} WHERE updated_at = ? AND session > ? ORDER BY session",
+            (rows[-1][5], rows[-1][0].decode()),
+        ).fetchall()
+    return [_summary(row) for row in rows]
+
+
+def _summary(row: tuple[Any, ...]) -> Summary:
+    session, workspace, agent, title = (text.decode("utf-8", "replace") for text in row[:4])
+    started_at, updated_at, last_seq, turns, added, removed = row[4:10]
+    return Summary(
+        session, workspace, agent, title, started_at, updated_at, last_seq, turns, added, removed, bool(row[10])
+    )

@@ -1,0 +1,137 @@
+"""Text that a model is just writing: shown at once, committed within a second, and never a secret in pieces.
+
+What is shown and what is committed are the same characters: the text as the door masks it. A secret is recognised only
+once it is whole, so the end of the text is held back until it cannot grow into one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+COMMIT_SECONDS = 1.0
+"""The longest that shown text waits for its commit."""
+COMMIT_CHARACTERS = 64 * 2**10
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of a message that is shown before it is committed."""
+
+    message: str
+    turn: int
+    type: str
+    """`assistant/message` or `assistant/thought`."""
+    text: str
+    offset: int = 0
+    """Characters of the message before this piece, so that a listener can tell what is committed already."""
+
+
+class Masker(Protocol):
+    def mask(self, text: str) -> str: ...
+
+
+class Log(Protocol):
+    """What a stream needs of its log."""
+
+    @property
+    def redactor(self) -> Masker: ...
+
+    def tell_text(self, delta: TextDelta) -> None: ...
+
+    async def append_masked(self, type: str, data: dict[str, Any]) -> Any: ...  # noqa: A002
+
+
+class TextStream:
+    """One message. `write` what arrives, then `close`; both raise what a commit in between raised."""
+
+    def __init__(self, log: Log, type: str, turn: int, message: str) -> None:  # noqa: A002
+        self._log = log
+        self._type = type
+        self._turn = turn
+        self._message = message
+        self._masking = IncrementalMask(log.redactor)
+        self._shown = 0
+        self._waiting: list[str] = []
+        self._size = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._commits: set[asyncio.Task[None]] = set()
+        self._error: BaseException | None = None
+        self._closed = False
+
+    async def write(self, delta: str) -> None:
+        """Show and keep a further piece of the message."""
+        if self._closed:
+            raise ValueError(f"message {self._message} is closed")
+        self._raise()
+        self._show(self._masking.feed(delta))
+        if self._size >= COMMIT_CHARACTERS:
+            await self._commit()
+
+    async def close(self) -> None:
+        """Show and commit the rest; a second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        self._show(self._masking.end())
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._commit()
+        if self._commits:
+            await asyncio.gather(*self._commits)
+        self._raise()
+
+    def _show(self, text: str) -> None:
+        if not text:
+            return
+        self._log.tell_text(TextDelta(self._message, self._turn, self._type, text, self._shown))
+        self._shown += len(text)
+        self._waiting.append(text)
+        self._size += len(text)
+        if self._timer is None and not self._closed:
+            self._timer = asyncio.get_running_loop().call_later(COMMIT_SECONDS, self._due)
+
+    def _due(self) -> None:
+        self._timer = None
+        commit = asyncio.ensure_future(self._commit_later())
+        self._commits.add(commit)
+        commit.add_done_callback(self._commits.discard)
+
+    async def _commit_later(self) -> None:
+        try:
+            await self._commit()
+        except Exception as error:
+            self._error = self._error or error
+
+    async def _commit(self) -> None:
+        text, self._waiting, self._size = "".join(self._waiting), [], 0
+        if text:
+            await self._log.append_masked(self._type, {"turn": self._turn, "message": self._message, "text": text})
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+
+class IncrementalMask:
+    """`mask`, for a text that comes in pieces."""
+
+    def __init__(self, redactor: Masker) -> None:
+        self._redactor = redactor
+        self._line = ""
+
+    def feed(self, piece: str) -> str:
+        """A further piece of the text; what of the masked text is now certain."""
+        self._line += piece
+        cut = self._line.rfind("\n") + 1
+        whole, self._line = self._line[:cut], self._line[cut:]
+        return self._redactor.mask(whole) if whole else ""
+
+    def end(self) -> str:
+        """The rest."""
+        rest, self._line = self._line, ""
+        return self._redactor.mask(rest) if rest else ""
