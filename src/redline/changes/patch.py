@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from redline.changes.compare import blob_id, comparison, is_binary, side
+from redline.changes.names import NOWHERE, quoted, relative
 from redline.changes.shorten import READER_LIMIT, shortened
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from redline.changes.record import FileChange, Hunk, Side
 
 NO_NEWLINE = "\\ No newline at end of file"
+BINARY = "\\ binary file"
 TRUNCATED = "\\ diff truncated"
-NOWHERE = "/dev/null"
 _NO_BLOB = "0" * 40
 
 
@@ -67,14 +68,6 @@ def git_patch(items: Sequence[PatchItem], *, root: str | None) -> bytes:
     return b"".join(_section(item, root) for item in items)
 
 
-def quoted(path: str) -> str:
-    """A path as git prints it: in quotes with C escapes where it holds a quote, a backslash, or a character that would
-    break the line or the terminal. Letters of any language stay as they are."""
-    if not any(character in '"\\' or (not character.isprintable() and character != " ") for character in path):
-        return path
-    return '"' + "".join(_escaped(character) for character in path) + '"'
-
-
 def _section(item: PatchItem, root: str | None) -> bytes:
     change = item.change
     _demand_bytes(item)
@@ -108,15 +101,6 @@ def _demand_bytes(item: PatchItem) -> None:
         raise ValueError(f"{change.path}: the bytes before the change are not at hand, so no patch can be made of it")
     if item.after is None and (change.operation != "delete" or change.after is not None):
         raise ValueError(f"{change.path}: the bytes after the change are not at hand, so no patch can be made of it")
-
-
-def relative(path: str, root: str | None) -> str:
-    """`path` as a patch names it: below `root` relative to it, else without a first slash."""
-    if root is not None:
-        prefix = root.rstrip("/") + "/"
-        if path.startswith(prefix):
-            return path[len(prefix) :]
-    return path.lstrip("/")
 
 
 def _mode_lines(item: PatchItem) -> list[str]:
@@ -185,19 +169,10 @@ def _named(change: FileChange) -> list[str]:
     """What a change without hunks is, as lines that no parser takes for content."""
     lines = [f"\\ {fact.replace('_', ' ')}" for fact in change.facts]
     if change.file_type == "binary":
-        lines.append("\\ binary file")
+        lines.append(BINARY)
     elif change.file_type == "unknown":
         lines.append("\\ no text to compare")
     return lines
-
-
-def _escaped(character: str) -> str:
-    named = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r", '"': '"', "\\": "\\"}
-    if character in named:
-        return "\\" + named[character]
-    if character.isprintable() or character == " ":
-        return character
-    return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
 
 
 def _binary(before: bytes, after: bytes) -> bytes:

@@ -1,0 +1,282 @@
+"""Reading patches, unified and git's, by position: inside a hunk every line is content until the counts are used up.
+
+So a removed `-- x` (printed `--- x`) is a line and not a header, and what follows the last hunk (a mail's signature, a
+shell prompt) is not content.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from redline.changes.names import NOWHERE, bare_names, header_names, name_of_line, unquoted
+from redline.changes.patch import BINARY, TRUNCATED
+from redline.changes.record import FileChange, Hunk, Side
+
+if TYPE_CHECKING:
+    from redline.changes.record import Operation, Provenance
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_COLOURED = re.compile(r"^\x1b\[[0-9;]*m[^\n]{0,20}(?:diff --git |--- |\+\+\+ |@@ )", re.MULTILINE)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
+_EXTENDED = re.compile(
+    r"(?:new file mode|deleted file mode|old mode|new mode|rename from|rename to|copy from|copy to"
+    r"|similarity index|dissimilarity index|index) "
+)
+_MOVED = "Moved to: "
+
+
+def parse(text: str | bytes, *, provenance: Provenance = "reported") -> list[FileChange]:
+    """The changes that a patch states, in its order; paths as the patch names them, without `a/` and `b/`.
+
+    An empty text is no change. Raises ValueError, naming the line, for a hunk that ends early, a file header without a
+    hunk, and a text in which no patch is found. Sides are known only where the patch says something about them (a
+    missing final newline, the executable bit); their `blob` is empty.
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "surrogateescape")
+    if not text.strip():
+        return []
+    files = _Reader(_plain_lines(text)).files()
+    if not files:
+        raise ValueError("no patch found: a patch has lines that begin with 'diff --git', or with '---' and '+++'")
+    return [file.change(provenance) for file in files]
+
+
+@dataclass(slots=True)
+class _File:
+    """What has been read of one file's section."""
+
+    old: str | None = None
+    new: str | None = None
+    git: bool = False
+    operation: Operation | None = None
+    copied: bool = False
+    binary: bool = False
+    truncated: bool = False
+    anchored: bool = True
+    old_executable: bool | None = None
+    new_executable: bool | None = None
+    hunks: list[Hunk] = field(default_factory=list)
+    old_unfinished: bool = False
+    new_unfinished: bool = False
+
+    def change(self, provenance: Provenance) -> FileChange:
+        old, new = bare_names(self.old or self.new or "", self.new or self.old or "", self.git)
+        operation = self.operation or _operation(old, new)
+        signs = [line[0] for hunk in self.hunks for line in hunk.lines]
+        before, after = self._sides(operation)
+        unknown = self.copied  # its hunks compare it with another file
+        return FileChange(
+            path=old if operation == "delete" else new,
+            operation=operation,
+            hunks=() if unknown else tuple(self.hunks),
+            added=0 if unknown else signs.count("+"),
+            removed=0 if unknown else signs.count("-"),
+            file_type="binary" if self.binary else "unknown" if unknown else "text",
+            old_path=old if operation == "move" else None,
+            exact=not unknown,
+            anchored=self.anchored,
+            truncated=self.truncated,
+            before=before,
+            after=after,
+            provenance=provenance,
+        )
+
+    def _sides(self, operation: Operation) -> tuple[Side | None, Side | None]:
+        told = self.old_unfinished or self.new_unfinished or self.old_executable or self.new_executable
+        if not told:
+            return None, None
+        return (
+            None if operation == "add" else self._side(old=True),
+            None if operation == "delete" else self._side(old=False),
+        )
+
+    def _side(self, *, old: bool) -> Side:
+        unfinished = self.old_unfinished if old else self.new_unfinished
+        executable = self.old_executable if old else self.new_executable
+        last = self.hunks[-1] if self.hunks else None
+        lines = None
+        if unfinished and last is not None:
+            start, count = (last.old_start, last.old_lines) if old else (last.new_start, last.new_lines)
+            lines = start + count - 1
+        return Side(blob="", size=0, executable=bool(executable), final_newline=not unfinished, lines=lines)
+
+
+class _Reader:
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._at = 0
+        self._files: list[_File] = []
+
+    def files(self) -> list[_File]:
+        while self._at < len(self._lines):
+            line = self._lines[self._at]
+            if line.startswith("diff --git "):
+                self._at += 1
+                self._git_section(line[len("diff --git ") :])
+            elif self._at_names():
+                self._names(_File())
+            elif line.startswith("@@@ "):
+                raise ValueError(f"line {self._at + 1}: a combined diff of several parents is not read")
+            elif line.startswith("@@ -") and _HUNK.match(line):
+                raise ValueError(f"line {self._at + 1}: a hunk with no file named above it")
+            else:
+                self._trailer(line)
+                self._at += 1
+        return self._files
+
+    def _trailer(self, line: str) -> None:
+        """What some agents put behind a file's hunks: where it was moved."""
+        if line.startswith(_MOVED) and self._files and self._files[-1].operation is None:
+            file = self._files[-1]
+            file.operation, file.new, file.git = "move", line[len(_MOVED) :], False
+            file.old = bare_names(file.old or "", file.old or "", True)[0]
+        elif line == TRUNCATED and self._files:
+            self._files[-1].truncated = True
+
+    def _git_section(self, names: str) -> None:
+        file = _File(git=True)
+        self._files.append(file)
+        file.old, file.new = header_names(names)
+        while self._at < len(self._lines):
+            line = self._lines[self._at]
+            if line.startswith("diff --git "):
+                return
+            if self._at_names():
+                self._names(file)
+                return
+            if line.startswith(("Binary files ", "GIT binary patch")):
+                file.binary = True
+            elif not file.binary and not _read_extended(file, line):
+                return
+            self._at += 1
+
+    def _at_names(self) -> bool:
+        lines, at = self._lines, self._at
+        return at + 1 < len(lines) and lines[at].startswith("--- ") and lines[at + 1].startswith("+++ ")
+
+    def _names(self, file: _File) -> None:
+        """The two lines that name a file, and its hunks."""
+        if file not in self._files:
+            self._files.append(file)
+        old, new = (name_of_line(self._lines[at][4:]) for at in (self._at, self._at + 1))
+        if file.operation != "move":
+            file.old, file.new = old, new
+        self._at += 2
+        while self._at < len(self._lines) and self._lines[self._at].startswith("@@"):
+            self._hunk(file)
+        if self._at < len(self._lines) and self._lines[self._at] == TRUNCATED:
+            file.truncated = True
+        elif not file.hunks and not self._reason_follows(file):
+            raise ValueError(f"line {self._at + 1}: {new} is named but no hunk follows")
+
+    def _reason_follows(self, file: _File) -> bool:
+        """A line that says why there is no hunk."""
+        reason = self._lines[self._at] if self._at < len(self._lines) else ""
+        file.binary = file.binary or reason == BINARY
+        return file.git or reason.startswith("\\ ")
+
+    def _hunk(self, file: _File) -> None:
+        header = self._lines[self._at]
+        match = _HUNK.match(header)
+        self._at += 1
+        if match is None:
+            self._snippet(file)
+            return
+        old_start, old_lines, new_start, new_lines = (int(number or 1) for number in match.groups())
+        lines: list[str] = []
+        old_left, new_left = old_lines, new_lines
+        while old_left or new_left:
+            line = self._content(lines, old_left, new_left, file)
+            if line is None:
+                continue
+            lines.append(line)
+            old_left -= line[0] != "+"
+            new_left -= line[0] != "-"
+        self._marker(file, lines)
+        file.hunks.append(Hunk(old_start, old_lines, new_start, new_lines, tuple(lines)))
+
+    def _content(self, lines: list[str], old_left: int, new_left: int, file: _File) -> str | None:
+        if self._at >= len(self._lines) or (self._at == len(self._lines) - 1 and self._lines[self._at] == ""):
+            raise ValueError(f"line {self._at + 1}: the patch ends inside a hunk")
+        line = self._lines[self._at]
+        if line[:1] == "\\":
+            self._marker(file, lines)
+            return None
+        # Mail and editors strip the one space of an empty context line.
+        line = line or " "
+        fits = {" ": old_left and new_left, "-": old_left, "+": new_left}
+        if not fits.get(line[0]):
+            raise ValueError(f"line {self._at + 1}: not a line of the hunk above, whose header counts more")
+        self._at += 1
+        return line
+
+    def _marker(self, file: _File, lines: list[str]) -> None:
+        """The line after the last one of a side without a final newline."""
+        at = self._at
+        if at >= len(self._lines) or self._lines[at][:1] != "\\" or self._lines[at] == TRUNCATED or not lines:
+            return
+        self._at += 1
+        file.old_unfinished = file.old_unfinished or lines[-1][0] != "+"
+        file.new_unfinished = file.new_unfinished or lines[-1][0] != "-"
+
+    def _snippet(self, file: _File) -> None:
+        """A hunk whose header gives no place: its lines end where none of the three signs stands."""
+        lines: list[str] = []
+        while self._at < len(self._lines) and not self._at_names() and self._lines[self._at][:1] in (" ", "-", "+"):
+            lines.append(self._lines[self._at])
+            self._at += 1
+        if not lines:
+            raise ValueError(f"line {self._at}: a hunk header that is not understood")
+        signs = [line[0] for line in lines]
+        old, new = len(signs) - signs.count("+"), len(signs) - signs.count("-")
+        file.hunks.append(Hunk(1 if old else 0, old, 1 if new else 0, new, tuple(lines)))
+        file.anchored = False
+
+
+def _plain_lines(text: str) -> list[str]:
+    """The lines of the patch itself, without the colours of a terminal and the line ends of another system."""
+    if _COLOURED.search(text):
+        text = _COLOUR.sub("", text)
+    lines = text.split("\n")
+    names = [line for line in lines if line.startswith(("--- ", "+++ ", "diff --git "))]
+    if names and all(line.endswith("\r") for line in names):
+        lines = [line.removesuffix("\r") for line in lines]
+    return lines
+
+
+def _read_extended(file: _File, line: str) -> bool:
+    """One line between `diff --git` and the names. False: not such a line."""
+    match = _EXTENDED.match(line)
+    if match is None:
+        return False
+    key, value = match[0].rstrip(), line[match.end() :]
+    if key == "new file mode":
+        file.operation, file.new_executable = "add", _is_executable(value)
+    elif key == "deleted file mode":
+        file.operation, file.old_executable = "delete", _is_executable(value)
+    elif key == "old mode":
+        file.old_executable = _is_executable(value)
+    elif key == "new mode":
+        file.new_executable = _is_executable(value)
+    elif key == "rename from":
+        file.operation, file.git, file.old = "move", False, unquoted(value)
+    elif key == "rename to":
+        file.operation, file.git, file.new = "move", False, unquoted(value)
+    elif key == "copy to":
+        file.operation, file.copied, file.git, file.new = "add", True, False, unquoted(value)
+    return True
+
+
+def _is_executable(mode: str) -> bool:
+    return mode.strip() == "100755"
+
+
+def _operation(old: str, new: str) -> Operation:
+    if old == NOWHERE:
+        return "add"
+    if new == NOWHERE:
+        return "delete"
+    return "modify" if old == new else "move"
