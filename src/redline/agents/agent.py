@@ -6,13 +6,15 @@ the gateway implements the Host and routes the question to whoever can answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from redline.sessions.log import SessionLog
-from redline.tools.permission import PermissionOutcome, PermissionRequest
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from redline.sessions.log import SessionLog
+    from redline.tools.permission import PermissionOutcome, PermissionRequest
 
 StopReason = Literal["completed", "cancelled", "failed", "limit"]
 

@@ -1,0 +1,268 @@
+"""A conversation: one session, one agent, any number of surfaces. It owns turns: what starts one ends it in the log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from redline.agents.agent import Agent, AgentFactory, Stop
+from redline.agents.markers import neutralised
+from redline.gateway.fanout import Fanout, Subscription
+from redline.gateway.permissions import Approval, Permissions
+from redline.gateway.rule import rule_for, turn_text
+from redline.sessions.gate import GateError
+from redline.sessions.store import StoreError
+from redline.tools.recovery import recover
+from redline.tools.undo import Undone, undo
+from redline.transcript.fold import Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from redline.files.seam import Files
+    from redline.gateway.archive import OpenSession
+    from redline.gateway.audience import Audience
+    from redline.sessions.events import Event
+    from redline.tools.permission import PermissionOutcome, PermissionRequest
+    from redline.transcript.presenters import Presenters
+
+_log = logging.getLogger(__name__)
+
+_TITLE_LIMIT = 80
+_DRAIN_SECONDS = 5.0
+
+CANCELLED = Stop("cancelled", "CANCELLED", "The turn was stopped.", "Say what to do instead, or “continue”.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """What the agent may ask (`agents.agent.Host`)."""
+
+    permissions: Permissions
+
+    async def permission(self, request: PermissionRequest) -> PermissionOutcome:
+        return await self.permissions(request)
+
+
+class Conversation:
+    """Made by `begin`. Prompts are worked through one after the other."""
+
+    def __init__(
+        self, session: OpenSession, files: Files, workspace: Path, present: Presenters, approval: Approval
+    ) -> None:
+        self.session = session
+        self.transcript = Transcript(session.log.session, present)
+        self.fanout = Fanout(self.transcript, self._surface_fault)
+        self.permissions = Permissions(
+            session.log, workspace, lambda: self.fanout.surfaces, approval=approval, fault=self._surface_fault
+        )
+        self._files = files
+        self._workspace = workspace
+        self._agent: Agent | None = None
+        self._began_with: str | None = None
+        self._last_turn = 0
+        self._turns = asyncio.Lock()
+        self._running: asyncio.Task[Stop] | None = None
+        self._faulty: set[str] = set()
+        self._side: set[asyncio.Task[None]] = set()
+        self._leave: list[Any] = []
+        self._announced = False
+
+    @classmethod
+    async def begin(
+        cls,
+        session: OpenSession,
+        factory: AgentFactory,
+        *,
+        files: Files,
+        workspace: Path,
+        present: Presenters,
+        approval: Approval = "ask",
+    ) -> Conversation:
+        """Take up a session, new or resumed: fold what its log holds, remember what it allows, make the agent."""
+        conversation = cls(session, files, workspace, present, approval)
+        log = session.log
+        async for event in log.events():
+            conversation._take(event)
+            conversation.permissions.restore([event])
+        conversation._leave = [
+            log.subscribe(conversation._take),
+            log.subscribe_text(conversation.fanout.take_text),
+        ]
+        conversation._agent = factory(log=log, host=_Host(conversation.permissions), workspace=workspace)
+        return conversation
+
+    # Surfaces.
+
+    def attach(self, surface: Audience, *, after: int | None = None) -> Subscription:
+        """Let a surface see the session and answer for it. `after`: the last event that it knows of; None: it wants
+        only what comes from now on. `Subscription.close` detaches it."""
+        return self.fanout.subscribe(surface, after=self.session.log.seq if after is None else after)
+
+    # Turns.
+
+    async def prompt(self, content: str | Sequence[Mapping[str, Any]], *, source: str) -> Stop:
+        """Work through one prompt. `source` is the name of the surface that it comes from.
+
+        One that arrives during a turn waits for its end; if that turn waits for a permission, it is withdrawn and the
+        turn ended, since whoever writes on has not approved it. Cancelling the caller cancels the turn, which is
+        closed in the log before `CancelledError` goes on.
+        """
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else [dict(block) for block in content]
+        if self.permissions.is_asking:
+            self.permissions.withdraw(f"a new prompt ({source})")
+            await self._stop_running()
+        async with self._turns:
+            task = asyncio.get_running_loop().create_task(self._turn(blocks, source))
+            self._running = task
+            try:
+                await asyncio.wait({task})
+            except asyncio.CancelledError:
+                task.cancel()
+                await asyncio.wait({task})
+                raise
+            finally:
+                self._running = None
+            return CANCELLED if task.cancelled() else task.result()
+
+    async def cancel(self) -> bool:
+        """Stop the running turn; returns once it is closed in the log. False: none is running."""
+        return await self._stop_running()
+
+    async def undo(self, *, turn: int | None = None, path: str | None = None, call: str | None = None) -> Undone:
+        """Take changes back, between turns; see `tools.undo.undo`, which raises `UndoRefused`."""
+        async with self._turns:
+            session = self.session
+            return await undo(
+                session.log, session.store, self._files, session.redactor, turn=turn, path=path, call=call
+            )
+
+    async def notice(self, code: str, message: str, remedy: str = "", *, level: str = "warning") -> None:
+        """Tell every surface something, and keep it in the log."""
+        data = {"code": code, "message": message, "remedy": remedy, "level": level}
+        if self._running is not None:
+            data |= {"turn": self._last_turn}  # type: ignore[dict-item]
+        await self.session.log.append("notice/raised", data)
+
+    async def close(self, reason: str = "closed") -> None:
+        """End the turn, the agent and the subscriptions; the session can be resumed. What is shown by then is shown."""
+        await self._stop_running()
+        if self._agent is not None:
+            await self._agent.close()
+        if self._side:
+            await asyncio.wait(self._side, timeout=_DRAIN_SECONDS)
+        await self.session.log.append("session/closed", {"reason": reason})
+        await self.fanout.close()
+        for leave in self._leave:
+            leave()
+
+    async def _turn(self, blocks: list[dict[str, Any]], source: str) -> Stop:
+        """One turn from its start to its end in the log, whatever happens between them."""
+        log = self.session.log
+        turn = self._last_turn + 1
+        rule = rule_for(
+            source, shows_changes={one.name.strip().lower(): one.shows_changes for one in self.fanout.surfaces}
+        )
+        text = turn_text(rule, self._began_with)
+        await self._announce()
+        await log.append("turn/started", {"turn": turn, "source": source, "rule": rule.name})
+        stop = CANCELLED
+        try:
+            await log.append("user/message", {"turn": turn, "content": blocks})
+            await self._name_session(turn, blocks)
+            stop = await self._ask_agent(turn, blocks, text)
+        finally:
+            await asyncio.shield(self._end(turn, stop))
+        await self.fanout.drain(_DRAIN_SECONDS)
+        return stop
+
+    async def _ask_agent(self, turn: int, blocks: list[dict[str, Any]], text: str) -> Stop:
+        assert self._agent is not None
+        safe = [{**block, "text": neutralised(block["text"])} if "text" in block else block for block in blocks]
+        try:
+            return await self._agent.prompt(turn, safe, text)
+        except (StoreError, GateError) as error:
+            _log.exception("Turn %d of session %s could not be recorded", turn, self.session.log.session)
+            remedy = getattr(error, "remedy", "") or "Look at the data folder, then say “continue”."
+            stop = Stop("failed", getattr(error, "code", "LOG"), getattr(error, "message", str(error)), remedy)
+        except Exception as fault:
+            _log.exception("The agent failed in turn %d of session %s", turn, self.session.log.session)
+            stop = Stop(
+                "failed",
+                "AGENT_FAULT",
+                f"The agent failed: {type(fault).__name__}: {fault}",
+                "What it did is kept. Say “continue”, and report this if it comes again.",
+            )
+        await self._close_open_calls()
+        return stop
+
+    async def _close_open_calls(self) -> None:
+        """An agent that failed may have left calls open; they are closed as after a crash."""
+        try:
+            await recover(self.session.log, self.session.store, self._files)
+        except Exception:
+            _log.exception("Open calls of session %s could not be closed", self.session.log.session)
+
+    async def _end(self, turn: int, stop: Stop) -> None:
+        if self.transcript.state.turn == turn and not self.transcript.state.running:
+            return  # closed already, as after a crash
+        data: dict[str, Any] = {"turn": turn, "reason": stop.reason}
+        if stop.code and stop.reason != "cancelled":
+            data["error"] = {"code": stop.code, "message": stop.message, "remedy": stop.remedy}
+        await self.session.log.append("turn/ended", data)
+
+    async def _announce(self) -> None:
+        """Say once in each process which agent works on the session, and how approvals are set."""
+        if self._announced or self._agent is None:
+            return
+        self._announced = True
+        log = self.session.log
+        await log.append("agent/started", {"name": self._agent.name, "model": self._agent.model})
+        await log.append("session/state", {"modes": {"approval": self.permissions.approval}})
+
+    async def _name_session(self, turn: int, blocks: Sequence[Mapping[str, Any]]) -> None:
+        if self.transcript.state.title or turn != 1:
+            return
+        text = next((str(block["text"]) for block in blocks if block.get("type") == "text"), "")
+        title = " ".join(text.split())
+        if len(title) > _TITLE_LIMIT:
+            title = title[: _TITLE_LIMIT - 1].rstrip() + "…"
+        if title:
+            await self.session.log.append("session/state", {"title": title})
+
+    async def _stop_running(self) -> bool:
+        task = self._running
+        if task is None or task.done():
+            return False
+        task.cancel()
+        await asyncio.wait({task})
+        return True
+
+    # What the log and the surfaces report.
+
+    def _take(self, event: Event) -> None:
+        if event.type == "turn/started":
+            self._last_turn = max(self._last_turn, int(event.data.get("turn", 0)))
+            if self._began_with is None and event.data.get("source") != "undo":
+                self._began_with = str(event.data.get("rule", ""))
+        self.fanout.take(event)
+
+    def _surface_fault(self, name: str, error: Exception) -> None:
+        """A surface raised: said once in the log, and nothing else comes of it."""
+        _log.error("The surface %s failed", name, exc_info=error)
+        if name in self._faulty:
+            return
+        self._faulty.add(name)
+        message = f"The surface {name!r} failed to show something: {type(error).__name__}: {error}"
+        task = asyncio.get_running_loop().create_task(self._report(message))
+        self._side.add(task)
+        task.add_done_callback(self._side.discard)
+
+    async def _report(self, message: str) -> None:
+        try:
+            await self.notice("SURFACE_FAULT", message, "The log holds everything: redline show draws it again.")
+        except (StoreError, GateError):
+            _log.exception("A notice could not be kept")
