@@ -1,0 +1,65 @@
+"""Lines of a file as a model is shown them: numbered, whole where possible, odd bytes as escapes.
+
+The number and an arrow stand before each line, as in `12→text`: everything after the arrow is the file's own, tabs and
+spaces included, so no prefix can be taken for indentation.
+
+A line that has to be cut is cut between words where it can be. The door of the log masks secrets in whole lines; half
+of one, cut off in its middle, might no longer look like one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redline.sessions.gate import escaped
+
+LINE_LIMIT = 2000
+"""Characters shown of one line."""
+
+_WORD_TAIL = re.compile(r"[A-Za-z0-9+/_=.~:@-]{1,1000}\Z")
+
+
+def decoded(data: bytes) -> str:
+    """UTF-8; what is not stands as `\\xE9`."""
+    return escaped(data.decode("utf-8", "surrogateescape"))
+
+
+def cut_line(line: str, limit: int = LINE_LIMIT) -> str:
+    """The line, or its head and how many characters were left out."""
+    if len(line) <= limit:
+        return line
+    head = line[:limit]
+    between_words = _WORD_TAIL.sub("", head)
+    head = between_words or head
+    return f"{head}… [{len(line) - len(head)} more characters]"
+
+
+def numbered(number: int, line: str) -> str:
+    return f"{number}→{line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Some of a file's lines, ready to show."""
+
+    text: str
+    shown: int
+    """Lines shown."""
+    cut: int
+    """Of those, lines that were too long to show whole."""
+
+
+def window(lines: Sequence[str], first: int, count: int, *, byte_limit: int) -> Window:
+    """`count` lines from line `first` (counted from 1), as many as fit into `byte_limit` bytes, one at the least."""
+    shown: list[str] = []
+    used = cut = 0
+    for number, line in enumerate(lines[first - 1 : first - 1 + count], first):
+        entry = numbered(number, cut_line(line))
+        used += len(entry.encode()) + 1
+        if shown and used > byte_limit:
+            break
+        cut += len(line) > LINE_LIMIT
+        shown.append(entry)
+    return Window("\n".join(shown), len(shown), cut)

@@ -1,0 +1,211 @@
+"""`grep`: which lines match.
+
+Expressions run on RE2, whose time grows with the text and never with the cleverness of the pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import re2  # type: ignore[import-untyped]
+from pydantic import Field
+
+from redline.files.text import BOM, is_binary
+from redline.tools.excerpt import cut_line, decoded, numbered
+from redline.tools.parameters import Parameters, Path, logged_number
+from redline.tools.search import (
+    SECONDS,
+    counted,
+    folder_of,
+    in_thread,
+    path_matcher,
+    relative,
+    search_card,
+    search_title,
+    shown_name,
+)
+from redline.tools.tool import Tool, ToolContext, ToolError, ToolOutput, ToolResult, text_block
+from redline.tools.walk import Deadline, Found, read_regular, walk
+from redline.views import GenericResult, ToolCallView, ToolResultView
+
+MATCHES = 250
+OUTPUT_BYTES = 50 * 1024
+FILE_BYTES = 8 * 2**20
+"""Files over this size are not searched."""
+LINE_CHARACTERS = 500
+SLICE_BYTES = 2**20
+"""Searched at one go; between two, a search can be stopped."""
+
+
+class GrepArguments(Parameters):
+    pattern: str = Field(
+        min_length=1, max_length=1000, description="A regular expression in RE2's syntax, matched within one line."
+    )
+    path: Path = Field(".", description="The folder or file to search; the workspace if not given.")
+    glob: str | None = Field(None, min_length=1, max_length=1000, description="Only files that match, as in glob.")
+    literal: bool = Field(False, description="Take the pattern as plain text.")
+    ignore_case: bool = Field(False, description="Let letters match in either case.")
+    context: int = Field(0, ge=0, le=20, description="Lines to show before and after each match.")
+    files_only: bool = Field(False, description="Only the paths of files that match.")
+    include_ignored: bool = Field(False, description="Also files that git ignores.")
+
+
+class Grep(Tool[GrepArguments]):
+    name = "grep"
+    description = (
+        "Search the lines of files. Matching lines are shown below their file's path as '12→text', lines around them "
+        f"as '12-text': up to {MATCHES} matches and {OUTPUT_BYTES // 1024} KiB, lines cut after {LINE_CHARACTERS} "
+        "characters. RE2 has no look-around and no back-references. Hidden files are searched; binary files, files "
+        f"over {FILE_BYTES // 2**20} MiB and what git ignores are not; links are not followed. Ends after "
+        f"{SECONDS:.0f} s with what it has. To edit a file that was found, read it first."
+    )
+    kind = "search"
+    parameters = GrepArguments
+
+    async def execute(self, arguments: GrepArguments, context: ToolContext) -> ToolOutput:
+        expression = _expression(arguments)
+        target = await context.files.resolve(arguments.path)
+        stat = await context.files.stat(target)
+        deadline = Deadline(SECONDS)
+        if stat is not None and stat.kind == "file":
+            prefix = relative(target.path, context.workspace)
+            files: Iterator[Found] = iter([Found(target.real, "", stat.size, 0.0)])
+        else:
+            folder, prefix = await folder_of(arguments.path, context)
+            files = walk(folder, deadline, ignored=arguments.include_ignored)
+            if arguments.glob is not None:
+                matches = path_matcher(arguments.glob, folder)
+                files = filter(lambda file: matches(file.name), files)
+        report = _Report(arguments.context, arguments.files_only)
+
+        def search() -> bool:
+            for file in files:
+                report.look(prefix + file.name, file, expression, deadline)
+                if report.full:
+                    break
+            return True
+
+        complete = await in_thread(search, deadline)
+        lines = report.lines or [f"[No line matches {arguments.pattern}.]"]
+        text = "\n".join(lines + report.remarks(complete))
+        meta = {"matches": report.matches, "files": report.files, "truncated": report.full or not complete}
+        return ToolOutput([text_block(text)], meta=meta)
+
+    def present_call(self, arguments: Mapping[str, Any], _proposed: Sequence[Any]) -> ToolCallView:
+        return search_card("Search", arguments)
+
+    def present_result(self, arguments: Mapping[str, Any], result: ToolResult) -> ToolResultView | None:
+        matches, files = logged_number(result.meta, "matches"), logged_number(result.meta, "files")
+        if result.is_error or matches is None or files is None:
+            return None
+        title = f"{search_title('Search', arguments)}: {counted(matches, 'match')} in {counted(files, 'file')}"
+        return GenericResult(title, result.content)
+
+
+@dataclass(slots=True)
+class _Report:
+    """What a grep has found so far, as lines to show."""
+
+    context: int
+    files_only: bool
+    lines: list[str] = field(default_factory=list)
+    matches: int = 0
+    files: int = 0
+    full: bool = False
+    large: int = 0
+    """Files that were not searched because of their size."""
+    used: int = 0
+    """Bytes of `lines`."""
+
+    def look(self, name: str, file: Found, expression: Any, deadline: Deadline) -> None:
+        if file.size > FILE_BYTES:
+            self.large += 1
+            return
+        deadline.check()
+        data = read_regular(file.path, FILE_BYTES)
+        if data is None or is_binary(data):
+            return
+        data = data.removeprefix(BOM).replace(b"\r\n", b"\n")
+        shown_to = 0
+        """The last line that is shown already."""
+        for number, start, end in matching_lines(expression, data, deadline):
+            if not shown_to:
+                self.files += 1
+                self._add(shown_name(name))
+                shown_to = -1
+            self.matches += 1
+            if self.files_only:
+                return
+            shown_to = self._show(data, number, start, end, max(shown_to, 0))
+            if self.matches >= MATCHES or self.used >= OUTPUT_BYTES:
+                self.full = True
+                return
+
+    def _show(self, data: bytes, number: int, start: int, end: int, shown_to: int) -> int:
+        """One match with its context, without lines shown before; gives the last line shown."""
+        before = []
+        at, line = start, number
+        while line > 1 and number - line < self.context and line - 1 > shown_to:
+            line -= 1
+            at, until = data.rfind(b"\n", 0, at - 1) + 1, at - 1
+            before.append(f"{line}-{cut_line(decoded(data[at:until]), LINE_CHARACTERS)}")
+        for text in reversed(before):
+            self._add(text)
+        if number > shown_to:
+            self._add(numbered(number, cut_line(decoded(data[start:end]), LINE_CHARACTERS)))
+        return number
+
+    def _add(self, line: str) -> None:
+        self.lines.append(line)
+        self.used += len(line.encode()) + 1
+
+    def remarks(self, complete: bool) -> list[str]:
+        said = []
+        if self.full:
+            said.append(f"[Stopped after {self.matches} matches; narrow the pattern or the path to see more.]")
+        if not complete:
+            said.append(f"[Stopped after {SECONDS:.0f} s; there may be more.]")
+        if self.large:
+            said.append(f"[{counted(self.large, 'file')} over {FILE_BYTES // 2**20} MiB not searched.]")
+        return said
+
+
+def matching_lines(expression: Any, data: bytes, deadline: Deadline) -> Iterator[tuple[int, int, int]]:
+    """Number (from 1), start and end of each line that matches. Lines end at `\\n`. Raises `Stopped`."""
+    at, number, counted = 0, 1, 0
+    while at < len(data):
+        deadline.check()
+        stop = data.rfind(b"\n", at, at + SLICE_BYTES)
+        if stop < 0:
+            stop = data.find(b"\n", at)
+        stop = len(data) if stop < 0 else stop
+        match = expression.search(data, at, stop)
+        if match is None:
+            at = stop + 1
+            continue
+        start = data.rfind(b"\n", 0, match.start()) + 1
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        number += data.count(b"\n", counted, start)
+        counted = start
+        yield number, start, end
+        at = end + 1
+
+
+def _expression(arguments: GrepArguments) -> Any:
+    options = re2.Options()
+    options.never_nl = True
+    options.log_errors = False
+    options.case_sensitive = not arguments.ignore_case
+    pattern = re2.escape(arguments.pattern) if arguments.literal else arguments.pattern
+    try:
+        return re2.compile(f"(?m){pattern}".encode(), options)
+    except (re2.error, UnicodeEncodeError) as error:
+        reason = error.args[0] if error.args and isinstance(error.args[0], bytes) else str(error).encode()
+        raise ToolError(
+            "INVALID_PATTERN",
+            f"The expression {arguments.pattern!r} does not compile: {decoded(reason)}.",
+            "Mend it (RE2 has no look-around and no back-references), or set literal to search plain text.",
+        ) from None
