@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import secrets
 import stat
 import time
@@ -23,7 +24,8 @@ from redline.files.seam import Content, FileError
 
 CHUNK = 1 << 20
 HEAD = 8
-LEFTOVER_PREFIX, LEFTOVER_SUFFIX = ".redline-", ".tmp"
+DRAFT_PREFIX, DRAFT_SUFFIX = ".redline-", ".tmp"
+_DRAFT = re.compile(re.escape(DRAFT_PREFIX) + "[0-9a-f]{16}" + re.escape(DRAFT_SUFFIX))
 PERMISSIONS = 0o777
 """What of a file's mode is carried over. Set-user-id and set-group-id are dropped, as the kernel does on a write."""
 
@@ -67,25 +69,37 @@ def look(folder: Folder, name: str) -> os.stat_result | None:
             return None
 
 
-def find(folder: Folder, name: str, limit: int) -> Found | None:
+def find(folder: Folder, name: str, limit: int, *, whole: bool = False) -> Found | None:
     """Read a regular file; more than `limit` bytes are hashed but not kept. None: nothing there.
 
-    Raises `FileError`: NOT_REGULAR for all but regular files, without opening them, so that a pipe cannot hang the call
-    and a device is not touched.
+    Raises `FileError`: with `whole` TOO_LARGE, at once, for a file over the limit.
     """
-    path = folder.path / name
     status = look(folder, name)
     if status is None:
         return None
-    refuse_special(status, path)
+    if whole and stat.S_ISREG(status.st_mode) and status.st_size > limit:
+        raise FileError(
+            "TOO_LARGE",
+            f"{shown(folder.path / name)} has {status.st_size:,} bytes; at most {limit:,} can be edited in place.",
+            "Write the whole file, or change it with a command.",
+        )
+    with _opened(folder, name) as fd:
+        return _read(fd, folder.path / name, limit)
+
+
+@contextmanager
+def _opened(folder: Folder, name: str) -> Iterator[int]:
+    """The regular file `name`, open for reading. Raises `FileError`: NOT_REGULAR for everything else, which is not
+    opened at all, so that a pipe cannot hang the call and a device is not touched."""
+    path = folder.path / name
     with failures(path):
+        refuse_special(os.stat(name, dir_fd=folder.fd, follow_symlinks=False), path)
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder.fd)
-    try:
-        with failures(path):
+        try:
             refuse_special(os.fstat(fd), path)
-            return _read(fd, path, limit)
-    finally:
-        os.close(fd)
+            yield fd
+        finally:
+            os.close(fd)
 
 
 def refuse_special(status: os.stat_result, path: Path) -> None:
@@ -136,15 +150,18 @@ def _chunks(fd: int, limit: int) -> Iterator[bytes]:
 
 def still_there(folder: Folder, name: str, found: Found | None) -> bool:
     """The place still holds what was found. Judged by content; only where that is over the bound, first by identity."""
-    if found is None:
-        return look(folder, name) is None
     now = look(folder, name)
-    if now is None or not stat.S_ISREG(now.st_mode):
+    if found is None or now is None:
+        return found is None and now is None
+    if (now.st_mode, now.st_size) != (found.status.st_mode, found.content.size):
         return False
-    if found.content.data is None and _identity(now) == found.identity:
-        return True
-    again = find(folder, name, 0 if found.content.data is None else found.content.size)
-    return again is not None and again.content.blob == found.content.blob
+    if found.content.data is None:
+        if _identity(now) == found.identity:
+            return True
+        again = find(folder, name, 0)
+        return again is not None and again.content.blob == found.content.blob
+    with _opened(folder, name) as fd:
+        return b"".join(_chunks(fd, found.content.size + 1)) == found.content.data
 
 
 class Draft:
@@ -154,23 +171,23 @@ class Draft:
         self._folder = folder
         self._on_flush = on_flush
         self._name: str | None = None
+        self._fd = -1
 
     def write(self, data: bytes, like: os.stat_result | None, executable: bool | None) -> None:
-        """Write and flush. `like`: the file whose permissions, owner and attributes it gets; None: the umask rules."""
-        self._name = f"{LEFTOVER_PREFIX}{secrets.token_hex(8)}{LEFTOVER_SUFFIX}"
-        new = 0o777 if executable else 0o666
+        """Write and flush. `like`: the file whose permissions and owner it gets; None: the umask rules."""
+        name = f"{DRAFT_PREFIX}{secrets.token_hex(8)}{DRAFT_SUFFIX}"
+        mode = (0o777 if executable else 0o666) if like is None else 0o600
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        fd = os.open(self._name, flags, new if like is None else 0o600, dir_fd=self._folder.fd)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # says that somebody is alive behind it
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(fd, rest) :]
-            if like is not None:
-                _take_over(fd, like, executable)
-            flush(fd, "file", self._on_flush)
-        finally:
-            os.close(fd)
+        self._fd = os.open(name, flags, mode, dir_fd=self._folder.fd)
+        self._name = name
+        with suppress(OSError):
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # held while open: somebody alive is behind it
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._fd, rest) :]
+        if like is not None:
+            _take_over(self._fd, like, executable)
+        flush(self._fd, "file", self._on_flush)
 
     def publish(self, folder: Folder, name: str, *, replacing: bool) -> None:
         """Put it in place: over the old file, or where nothing may be."""
@@ -187,12 +204,27 @@ class Draft:
                 return
         os.rename(self._name, name, src_dir_fd=self._folder.fd, dst_dir_fd=folder.fd)
         self._name = None
+        self.discard()
 
     def discard(self) -> None:
-        if self._name is not None:
-            with suppress(OSError):
+        """Remove the temporary file, if it is still one. Never raises."""
+        with suppress(OSError):
+            if self._name is not None:
                 os.unlink(self._name, dir_fd=self._folder.fd)
-            self._name = None
+        self._name = None
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def sweep(folder: Folder) -> None:
+    """Remove the drafts that a killed process has left in a folder. Those of a living one are locked, and stay."""
+    with os.scandir(folder.fd) as entries:
+        names = [entry.name for entry in entries if _DRAFT.fullmatch(entry.name)]
+    for name in names:
+        with suppress(OSError, FileError), _opened(folder, name) as fd:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(name, dir_fd=folder.fd)
 
 
 def _take_over(fd: int, like: os.stat_result, executable: bool | None) -> None:
@@ -219,26 +251,30 @@ def flush(fd: int, what: str, on_flush: OnFlush) -> None:
 
 
 @contextmanager
-def held(folder: Folder) -> Iterator[None]:
-    """The folder's advisory lock, so that two Redline processes check and rename one after the other.
+def held(*folders: Folder) -> Iterator[None]:
+    """The advisory locks of folders, so that two Redline processes check and rename one after the other.
 
-    Best effort: where the lock cannot be had within a second, or the disk knows none, the check alone has to do.
+    Best effort: where a lock cannot be had within a second, or the disk knows none, the check alone has to do.
     """
-    locked = False
-    deadline = time.monotonic() + 1
-    while not locked:
-        try:
-            fcntl.flock(folder.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            locked = True
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                break
-            time.sleep(0.001)
-        except OSError:
-            break
+    by_path = {folder.path: folder.fd for folder in folders}
+    locked = [fd for _, fd in sorted(by_path.items()) if _lock(fd)]
     try:
         yield
     finally:
-        if locked:
+        for fd in locked:
             with suppress(OSError):
-                fcntl.flock(folder.fd, fcntl.LOCK_UN)
+                fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+def _lock(fd: int) -> bool:
+    deadline = time.monotonic() + 1
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.001)
+        except OSError:
+            return False

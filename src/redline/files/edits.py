@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from redline.files.near import near_lines
 from redline.files.seam import DeleteLines, FileError, Insert, Replace
 from redline.files.text import BOM, encoded, is_binary
 
@@ -60,9 +61,11 @@ class _Normal:
 
     @classmethod
     def of(cls, data: bytes) -> _Normal:
+        if b"\r" not in data:
+            return cls(data, ())
         pieces = data.split(CRLF)
         ends = accumulate(len(piece) + 1 for piece in pieces[:-1])
-        return cls(LF.join(pieces) if len(pieces) > 1 else data, [end - 1 for end in ends])
+        return cls(LF.join(pieces), [end - 1 for end in ends])
 
     def true(self, position: int) -> int:
         return position + bisect_left(self.returns, position)
@@ -108,7 +111,7 @@ def _places(text: bytes, old: bytes, edit: Replace) -> list[int]:
         raise FileError(
             "NO_MATCH",
             f"The old text {_quoted(edit.old)} is not in the file.",
-            "Read the file again and copy the text exactly: blanks, tabs, quotes and accents count.",
+            _hint(text, edit.old),
         )
     if len(found) > 1 and not edit.replace_all:
         lines = [text.count(LF, 0, place) + 1 for place in found[:5]]
@@ -120,6 +123,15 @@ def _places(text: bytes, old: bytes, edit: Replace) -> list[int]:
             "Add lines around it until it fits one place, or set replace_all to change every one.",
         )
     return found
+
+
+def _hint(text: bytes, old: str) -> str:
+    exactly = "copy the text exactly: blanks, tabs, quotes and accents count."
+    near = near_lines(text, old)
+    if not near:
+        return f"Read the file again and {exactly}"
+    lines = f"line {near[0]} reads" if len(near) == 1 else f"lines {', '.join(map(str, near))} read"
+    return f"Something like it stands there: {lines} almost so. Read from there and {exactly}"
 
 
 class _Neighbours:
@@ -170,21 +182,21 @@ def _mixed_endings(old: list[bytes], own: list[bytes], new: list[bytes]) -> list
     tail = 0
     while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    middle = own[head : len(own) - tail]
-    if len(middle) == len(new) - head - tail:
-        return list(own)
     stands: dict[bytes, list[int]] = {}
     for index in range(head, len(old) - tail):
         stands.setdefault(old[index], []).append(index)
     ends = own[:head]
     passed = head
-    for line in new[head : len(new) - tail]:
-        # A line that stays is looked for from where the last one was; what is new goes with the line above.
-        found = stands.get(line, [])
+    for index in range(head, len(new) - tail):
+        # A line that stays is looked for from where the last one was. A line that is new takes the ending of the one
+        # that it stands for, and where lines came or went, of the line above.
+        found = stands.get(new[index], [])
         nearest = bisect_left(found, passed)
         if nearest < len(found):
             ends.append(own[found[nearest]])
             passed = found[nearest] + 1
+        elif len(old) == len(new):
+            ends.append(own[index])
         else:
             ends.append(ends[-1] if ends else own[0])
     return ends + own[len(own) - tail :]

@@ -18,17 +18,18 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from redline.files import mutation
 from redline.files.blob import git_blob as git_blob
-from redline.files.disk import OnFlush, kind_of, look
+from redline.files.disk import Kind, OnFlush, kind_of, look, sweep
 from redline.files.failures import failures, shown
 from redline.files.mutation import Mutation
 from redline.files.places import Roots
+from redline.files.proposal import Proposal
 from redline.files.seam import Action, BeforeCommit, Blob, Content, Entry, FileError, Move, Outcome, Stat, Target
 
 BASIS_LIMIT = 10 * 2**20
@@ -57,6 +58,7 @@ class LocalFiles:
         self._roots = Roots(roots)
         self._limit = basis_limit
         self._on_flush = on_flush or _no_report
+        self._swept: set[Path] = set()
 
     @property
     def roots(self) -> Sequence[Path]:
@@ -77,6 +79,11 @@ class LocalFiles:
     async def list(self, target: Target) -> list[Entry]:
         return await asyncio.to_thread(_entries, self._roots, target)
 
+    async def sweep(self, target: Target) -> None:
+        """Remove temporary files that a killed process has left beside `target`, for recovery. Also done once a folder,
+        when the first file in it is changed. Never raises for what cannot be removed."""
+        await asyncio.to_thread(_sweep, self._roots, target.real.parent)
+
     async def preview(self, target: Target, action: Action) -> Outcome:
         plan = await asyncio.to_thread(mutation.proposal, self._roots, target, action, self._limit)
         return plan.outcome
@@ -90,7 +97,7 @@ class LocalFiles:
         async with _locked(keys):
             work = Mutation(self._roots, self._limit, self._on_flush, target, action)
             try:
-                plan = await _to_the_end(lambda: work.prepare(expected))
+                plan = await _to_the_end(lambda: self._prepare(work, expected))
                 if plan.unchanged:
                     return plan.outcome
                 if before_commit is not None:
@@ -100,6 +107,21 @@ class LocalFiles:
             finally:
                 work.close()
 
+    def _prepare(self, work: Mutation, expected: Blob | None) -> Proposal:
+        if work.place not in self._swept:
+            self._swept.add(work.place)
+            _sweep(self._roots, work.place)
+        return work.prepare(expected)
+
+
+def _sweep(roots: Roots, path: Path) -> None:
+    with suppress(FileError, OSError):
+        folder = roots.open_folder(path)
+        try:
+            sweep(folder)
+        finally:
+            folder.close()
+
 
 def _status(roots: Roots, target: Target) -> Stat | None:
     if target.real in roots.paths:
@@ -107,7 +129,7 @@ def _status(roots: Roots, target: Target) -> Stat | None:
     try:
         folder = roots.open_folder(target.real.parent)
     except FileError as error:
-        if error.code == "NOT_FOUND":
+        if error.code in ("NOT_FOUND", "NOT_REGULAR"):  # no folder there, so no file in it
             return None
         raise
     try:
@@ -123,10 +145,18 @@ def _entries(roots: Roots, target: Target) -> list[Entry]:
     folder = roots.open_folder(target.real)
     try:
         with failures(target.path), os.scandir(folder.fd) as entries:
-            names = [Entry(entry.name, kind_of(entry.stat(follow_symlinks=False).st_mode)) for entry in entries]
+            names = [Entry(entry.name, _kind(entry)) for entry in entries]
     finally:
         folder.close()
     return sorted(names, key=lambda entry: entry.name)
+
+
+def _kind(entry: os.DirEntry[str]) -> Kind:
+    if entry.is_symlink():
+        return "symlink"
+    if entry.is_dir(follow_symlinks=False):
+        return "directory"
+    return "file" if entry.is_file(follow_symlinks=False) else "other"
 
 
 def _missing(target: Target) -> FileError:

@@ -5,22 +5,23 @@ The caller holds the path's lock. All methods block, and are called one after th
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import stat
 from pathlib import Path
 
 from redline.files.disk import Draft, Found, OnFlush, find, flush, held, look, still_there
-from redline.files.failures import failures, shown, stale
+from redline.files.failures import failure, failures, shown, stale
 from redline.files.places import Folder, Roots
 from redline.files.proposal import Proposal, propose
-from redline.files.seam import Action, Blob, Delete, FileError, Move, Target
+from redline.files.seam import Action, Blob, Delete, EditText, FileError, Move, Target
 
 _log = logging.getLogger(__name__)
 
 
-def read(roots: Roots, target: Target, limit: int) -> Found | None:
-    """What stands at `target` now. None: nothing, not even its folder."""
+def read(roots: Roots, target: Target, limit: int, *, whole: bool = False) -> Found | None:
+    """What stands at `target` now. None: nothing, perhaps not even its folder. See `disk.find`."""
     try:
         folder = roots.open_folder(target.real.parent)
     except FileError as error:
@@ -28,7 +29,7 @@ def read(roots: Roots, target: Target, limit: int) -> Found | None:
             return None
         raise
     try:
-        return find(folder, target.real.name, limit)
+        return find(folder, target.real.name, limit, whole=whole)
     finally:
         folder.close()
 
@@ -37,7 +38,7 @@ def proposal(roots: Roots, target: Target, action: Action, limit: int, expected:
     """What `action` would do now, refused where it could not be done. Writes nothing."""
     if target.real in roots.paths:
         raise FileError("NOT_REGULAR", f"{shown(target.path)} is a folder.", "Name a file in it.")
-    found = read(roots, target, limit)
+    found = read(roots, target, limit, whole=isinstance(action, EditText))
     _refuse_unexpected(target, found, expected)
     if isinstance(action, (Delete, Move)):
         _refuse_link(target, "moved" if isinstance(action, Move) else "deleted")
@@ -63,6 +64,11 @@ class Mutation:
         self._source: Folder | None = None
         self._folder: Folder | None = None
         self._draft: Draft | None = None
+
+    @property
+    def place(self) -> Path:
+        """The folder in which the file will stand."""
+        return self._to.real.parent
 
     def prepare(self, expected: Blob | None) -> Proposal:
         """Read, compute, and write the new bytes beside the file. Raises `FileError`, with nothing left behind."""
@@ -94,15 +100,12 @@ class Mutation:
         assert plan is not None
         assert source is not None
         assert folder is not None
-        with failures(self._to.path), held(folder):
+        with failures(self._to.path), held(folder, source):
             self._check(plan, source, folder)
-            if self._draft is not None:
-                taken = self._to is self._target and plan.found is not None
-                self._draft.publish(folder, self._to.real.name, replacing=taken)
-                if self._to is not self._target:
-                    os.unlink(self._target.real.name, dir_fd=source.fd)
-            elif self._to is not self._target:
-                os.rename(self._target.real.name, self._to.real.name, src_dir_fd=source.fd, dst_dir_fd=folder.fd)
+            if self._to is not self._target:
+                self._move(source, folder)
+            elif self._draft is not None:
+                self._draft.publish(folder, self._to.real.name, replacing=plan.found is not None)
             else:
                 os.unlink(self._target.real.name, dir_fd=folder.fd)
         made, folder.made = folder.made, []
@@ -116,6 +119,22 @@ class Mutation:
                 folder.close()
                 folder.take_back()
                 folder.made = []
+
+    def _move(self, source: Folder, folder: Folder) -> None:
+        old, new = self._target.real.name, self._to.real.name
+        if self._draft is None:
+            os.rename(old, new, src_dir_fd=source.fd, dst_dir_fd=folder.fd)
+            return
+        if look(folder, new) is not None:  # the same file under a name that differs by case only
+            os.rename(old, new, src_dir_fd=source.fd, dst_dir_fd=folder.fd)
+            self._draft.publish(folder, new, replacing=True)
+            return
+        self._draft.publish(folder, new, replacing=False)
+        try:
+            os.unlink(old, dir_fd=source.fd)
+        except OSError:
+            os.unlink(new, dir_fd=folder.fd)
+            raise
 
     def _check(self, plan: Proposal, source: Folder, folder: Folder) -> None:
         if not still_there(source, self._target.real.name, plan.found):
@@ -166,13 +185,13 @@ def _refuse_link(target: Target, what: str) -> None:
 def _refuse_read_only(target: Target, found: Found) -> None:
     """A file without any write permission is left alone, even by a user whom the system would let write: the rename
     that replaces it would not ask, and somebody has marked it so."""
-    anybody = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-    if not found.status.st_mode & anybody or not os.access(target.real, os.W_OK):
-        raise FileError(
-            "PERMISSION",
-            f"{shown(target.path)} is read-only.",
-            "Make it writable first (chmod u+w), or choose another path.",
-        )
+    writable = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+    if not found.status.st_mode & writable:
+        remedy = "Make it writable first (chmod u+w), or choose another path."
+        raise FileError("PERMISSION", f"{shown(target.path)} is marked read-only.", remedy)
+    if not os.access(target.real, os.W_OK):
+        read_only_disk = os.statvfs(target.real).f_flag & os.ST_RDONLY
+        raise failure(OSError(errno.EROFS if read_only_disk else errno.EACCES, "no write access"), target.path)
 
 
 def _refuse_taken(roots: Roots, target: Target, to: Target) -> None:

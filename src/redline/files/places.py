@@ -67,14 +67,17 @@ class Roots:
             )
         try:
             os.fsencode(path)
-            named = self._named(path)
-            real = Path(os.path.realpath(named))
-        except (UnicodeEncodeError, ValueError):
+            return self._checked(path)
+        except ValueError:  # a NUL, or half a character
             raise FileError(
                 "NOT_FOUND", f"{shown(path)} holds a character that no file name can have.", "Check the path."
             ) from None
         except OSError as error:
             raise failure(error, self.paths[0] / path) from error
+
+    def _checked(self, path: str) -> Target:
+        named = self._named(path)
+        real = Path(os.path.realpath(named))
         if self.root_of(real) is None:
             raise FileError(
                 "OUTSIDE_WORKSPACE",
@@ -90,12 +93,15 @@ class Roots:
         return Target(path=Path(named), real=real)
 
     def _named(self, path: str) -> str:
-        named = os.path.normpath(self.paths[0] / path)
-        if ".." in Path(path).parts and os.path.realpath(named) != os.path.realpath(self.paths[0] / path):
-            return os.path.realpath(self.paths[0] / path)  # `..` behind a link: the words lead elsewhere than the disk
+        if path.startswith("//"):  # a place of its own to POSIX, and the root to everybody
+            path = "/" + path.lstrip("/")
+        joined = self.paths[0] / path
+        named = os.path.normpath(joined)
+        if ".." in Path(path).parts and os.path.realpath(named) != os.path.realpath(joined):
+            return os.path.realpath(joined)  # `..` behind a link: the words lead elsewhere than the disk
         if "\\x" in path and not os.path.lexists(named):
             # A name that is not UTF-8 is shown with its odd bytes as \xE9, and understood when it comes back so.
-            odd = os.fsdecode(_ESCAPED.sub(lambda hit: chr(0xDC00 + int(hit[1], 16)), named))
+            odd = _ESCAPED.sub(lambda hit: chr(0xDC00 + int(hit[1], 16)), named)
             return odd if os.path.lexists(odd) else named
         return named
 

@@ -81,13 +81,8 @@ def _edit(target: Target, action: EditText, found: Found | None, limit: int) -> 
         if not isinstance(first, Replace) or first.old:
             _existing(target, found)
         data = b""
-    elif found.content.data is None:
-        raise FileError(
-            "TOO_LARGE",
-            f"{shown(target.path)} has {found.content.size:,} bytes; only up to {limit:,} can be edited in place.",
-            "Write the whole file, or change it with a command.",
-        )
     else:
+        assert found.content.data is not None  # a file over the limit was refused when it was looked for
         data = found.content.data
     result, replacements = edited(data, action.edits)
     if found is not None and result == data:
