@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import redline
 from redline.sessions.lease import Lease, is_running
-from redline.sessions.log import SessionLog
+from redline.sessions.log import SessionLog, new_session_name
 from redline.sessions.redaction import Redactor
 from redline.sessions.sqlite import SqliteStore
 from redline.sessions.store import StoreError, Summary
@@ -115,10 +115,8 @@ class Archive:
         self, workspace: Path, agent: str, *, model: str = "", surface: str = "", more: Mapping[str, Any] | None = None
     ) -> OpenSession:
         """A new session with its first event. `more` goes into `session/started` beside what this knows itself."""
-        log = await SessionLog.create(self.store, self.redactor)
-        log = await SessionLog.create(
-            self.store, self.redactor, session=log.session, blobs=self.bytes.sink(log.session)
-        )
+        session = new_session_name()
+        log = await SessionLog.create(self.store, self.redactor, session=session, blobs=_Sink(self.bytes, session))
         lease = await self._take(log.session)
         data = {"workspace": str(workspace), "agent": agent, "surface": surface, "redline": redline.__version__}
         try:
