@@ -7,10 +7,12 @@ changed under an unchanged time is not.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redline.files.seam import Blob, FileError
-from redline.sessions.events import Event
+
+if TYPE_CHECKING:
+    from redline.sessions.events import Event
 
 
 class Knowledge:
@@ -69,5 +71,3 @@ class Knowledge:
 def seen_entries(seen: Mapping[str, Blob]) -> list[dict[str, Any]]:
     """As `tool/result` keeps them."""
     return [{"path": path, "blob": blob} for path, blob in seen.items()]
-
-

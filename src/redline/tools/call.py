@@ -1,0 +1,328 @@
+"""One running call: what it may do, what it did, and how it ended.
+
+The call is the tool's `ToolContext`. Whatever way it ends, its ending holds exactly the changes that are on the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from redline.changes.codec import to_json
+from redline.changes.record import FileChange
+from redline.files.seam import Blob, Content, FileError, Files, Move, Outcome, Target
+from redline.sessions.gate import GateError, check
+from redline.sessions.store import StoreError
+from redline.tools.ending import CANCELLED, REFUSALS, Ending, Problem, Status, named, said_of, tool_fault
+from redline.tools.landed import inverse, net
+from redline.tools.mutation import Journal, Landed, to_its_end
+from redline.tools.permission import Permission, PermissionOutcome, PermissionRequest
+from redline.tools.proposal import Proposal, needs_a_person, propose
+from redline.tools.tool import Step, Tool, ToolError, ToolOutput, ToolResult, text_block
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic import BaseModel
+
+    from redline.tools.knowledge import Knowledge
+
+_log = logging.getLogger(__name__)
+
+_ASK_AGAIN = 5
+"""Times that a file may change between the answer and the write before the call gives up."""
+_MOVED_ON = ("NO_MATCH", "AMBIGUOUS", "NOT_FOUND", "NOT_TEXT", "NOT_REGULAR", "NO_CHANGE")
+_OUTPUT_TAIL = 4096
+"""Characters of live output that an update holds."""
+_OUTPUT_PAUSE = 1.0
+"""Seconds between two updates of live output."""
+
+
+class NotApprovedError(Exception):
+    """Somebody, or nobody, said no."""
+
+    def __init__(self, outcome: PermissionOutcome) -> None:
+        super().__init__(outcome)
+        self.outcome: PermissionOutcome = outcome
+
+
+class RunningCall:
+    """A call of a known tool with valid arguments."""
+
+    def __init__(
+        self,
+        *,
+        turn: int,
+        identity: str,
+        tool: Tool[Any],
+        given: Any,
+        arguments: BaseModel,
+        journal: Journal,
+        knowledge: Knowledge,
+        permission: Permission,
+        workspace: Path,
+    ) -> None:
+        self.turn = turn
+        self.id = identity
+        self.tool = tool
+        self.given = given
+        """The arguments as the model sent them: JSON."""
+        self._arguments = arguments
+        self._journal = journal
+        self._knowledge = knowledge
+        self._permission = permission
+        self._workspace = workspace
+        self._approved: list[Proposal] = []
+        self._landed: list[Landed] = []
+        self._seen: dict[str, Blob] = {}
+        self._warnings: list[str] = []
+        self._output = ""
+        self._output_at = 0.0
+
+    # Before the call runs.
+
+    async def plan(self) -> Sequence[Step]:
+        """Raises `FileError`, `ToolError`, or whatever the tool gets wrong."""
+        return await self.tool.plan(self._arguments, self.files)
+
+    async def reads(self) -> Sequence[Target] | None:
+        return await self.tool.reads(self._arguments, self.files)
+
+    async def propose(self) -> list[FileChange]:
+        """The proposal of the whole call, against the files as they are now. Raises as `plan` does."""
+        proposals: dict[str, Proposal] = {}
+        for step in await self.plan():
+            # Of two steps on one file the second depends on what the first does: it is proposed when its turn comes.
+            if step.target.key not in proposals:
+                proposals[step.target.key] = await propose(step, self.files, self._knowledge, self._journal.recorder)
+        self._approved = list(proposals.values())
+        return [proposal.change for proposal in self._approved if proposal.change is not None]
+
+    async def propose_again(self, changes: list[Any]) -> None:
+        """Record a proposal that is newer than the one in `tool/call`."""
+        await self._journal.log.append("tool/update", {"turn": self.turn, "call": self.id, "changes": changes})
+
+    # The run.
+
+    async def run(self) -> Ending:
+        """Ask, execute, and say how it ended. Never raises `Exception`; a cancellation is an ending too."""
+        try:
+            if self.tool.asks or any(proposal.change is not None for proposal in self._approved):
+                await self._ask(self._approved)
+            output = await self.tool.execute(self._arguments, self)
+            return await self._completed(output if isinstance(output, ToolOutput) else ToolOutput(output))
+        except NotApprovedError as refusal:
+            return await self.ended(*REFUSALS[refusal.outcome])
+        except (ToolError, FileError, StoreError) as error:
+            return await self.ended("failed", Problem(error.code, error.message, error.remedy))
+        except asyncio.CancelledError:
+            return await self.ended("cancelled", CANCELLED)
+        except Exception as fault:
+            return await self.ended("failed", tool_fault(self.tool.name, fault))
+
+    async def ended(self, status: Status, problem: Problem) -> Ending:
+        """An ending with an error, told to the model with what is on the disk all the same."""
+        changes = await self._changes()
+        problem = replace(problem, message=self._journal.recorder.masked(problem.message))
+        text = f"{problem}\n{said_of(changes)}"
+        return Ending(status, [text_block(text)], problem, changes, self._seen, None, self._warnings)
+
+    async def _completed(self, output: ToolOutput) -> Ending:
+        changes = await self._changes()
+        reported: Sequence[Any] = output.changes
+        for change in reported:
+            if isinstance(change, FileChange):
+                changes.append(self._journal.recorder.cut(change))
+            else:
+                self._warnings.append(f"A change of the tool {self.tool.name!r} was dropped: it is no FileChange.")
+        blocks: Sequence[Any] = output.content
+        content = [block for block in blocks if isinstance(block, Mapping)]
+        if len(content) < len(blocks):
+            self._warnings.append(f"Content of the tool {self.tool.name!r} was dropped: a block must be a mapping.")
+        return Ending("completed", content, None, changes, self._seen, self._checked(output, changes), self._warnings)
+
+    def _checked(self, output: ToolOutput, changes: Sequence[FileChange]) -> Any:
+        """The tool's `meta`, or None and a warning where it is no JSON; and a look whether its presenter copes."""
+        meta = output.meta
+        try:
+            check(meta)
+        except GateError as error:
+            self._warnings.append(f"The tool's presentation data was dropped: {error}.")
+            meta = None
+        arguments = self.given if isinstance(self.given, Mapping) else {}
+        try:
+            self.tool.present_result(arguments, ToolResult(output.content, False, changes, meta))
+        except Exception as fault:
+            self._warnings.append(f"The tool's card could not be drawn ({named(fault)}); the plain one is shown.")
+        return meta
+
+    async def _changes(self) -> list[FileChange]:
+        """What landed, one change a file: several to one file are told as one, from its first bytes to its last."""
+        landed = self._landed
+        return await net([item.outcome for item in landed], [item.change for item in landed], self._journal.recorder)
+
+    # Permission.
+
+    async def _ask(self, proposals: Sequence[Proposal], *, again: bool = False) -> None:
+        """Raises `NotApprovedError`."""
+        changes = [proposal.change for proposal in proposals if proposal.change is not None]
+        notes = [note for proposal in proposals for note in proposal.notes]
+        if again:
+            notes.insert(0, "The file changed since the last answer; this is the change as it would be made now.")
+        request = PermissionRequest(
+            turn=self.turn,
+            call=self.id,
+            tool=self.tool.name,
+            title=self._title(changes),
+            changes=changes,
+            paths=list(dict.fromkeys(path for proposal in proposals for path in _paths(proposal.step))),
+            arguments=self.given if isinstance(self.given, Mapping) else None,
+            note=" ".join(notes) or None,
+            allow_session=not again and not needs_a_person(proposals),
+        )
+        try:
+            outcome = await self._permission(request)
+        except Exception as fault:
+            self._warnings.append(f"The permission could not be asked for ({named(fault)}).")
+            outcome = "unavailable"
+        if outcome not in ("allow_once", "allow_session"):
+            raise NotApprovedError(outcome if outcome in REFUSALS else "unavailable")
+
+    def _title(self, changes: Sequence[FileChange]) -> str:
+        arguments = self.given if isinstance(self.given, Mapping) else {}
+        try:
+            view = self.tool.present_call(arguments, changes)
+        except Exception as fault:
+            self._warnings.append(f"The tool's card could not be drawn ({named(fault)}); the plain one is shown.")
+            view = None
+        title = view.title if view is not None else " ".join([self.tool.name, *(change.path for change in changes[:3])])
+        return title.split("\n", 1)[0]
+
+    # What the tool may use: `ToolContext`.
+
+    @property
+    def workspace(self) -> Path:
+        return self._workspace
+
+    @property
+    def files(self) -> Files:
+        return self._journal.files
+
+    async def apply(self, step: Step) -> Outcome:
+        proposal = self._take(step)
+        for _ in range(_ASK_AGAIN):
+            # Whoever approved a state that is no more is asked about the new one. Without an answer to stand on, the
+            # rule of what the model has seen holds.
+            asked = proposal is not None and proposal.change is not None
+            if proposal is None or proposal.outdated:
+                proposal = await self._propose_anew(step, asked=asked)
+            try:
+                return await self._apply(step, proposal.expected)
+            except FileError as error:
+                if error.code != "STALE":
+                    raise
+                proposal = replace(proposal, outdated=True)
+        raise FileError(
+            "STALE", f"{step.target.path} keeps changing.", "Wait for whatever writes it, then read it again."
+        )
+
+    async def apply_all(self, steps: Sequence[Step]) -> Sequence[Outcome]:
+        first = len(self._landed)
+        try:
+            return [await self.apply(step) for step in steps]
+        except (Exception, asyncio.CancelledError):
+            await to_its_end(self._take_back(first))
+            raise
+
+    async def read(self, target: Target, limit: int | None = None) -> Content:
+        content = await self.files.read(target, limit)
+        self._see(target.key, content.blob)
+        return content
+
+    async def progress(self, text: str) -> None:
+        self._output = (self._output + text)[-_OUTPUT_TAIL:]
+        now = time.monotonic()
+        if now - self._output_at >= _OUTPUT_PAUSE:
+            self._output_at = now
+            data = {"turn": self.turn, "call": self.id, "status": "running", "content": [text_block(self._output)]}
+            try:
+                await self._journal.log.append("tool/update", data)
+            except StoreError as error:  # the result still has the whole output
+                _log.warning("live output of the call %s was not recorded: %s", self.id, error)
+
+    # Parts of the above.
+
+    def _take(self, step: Step) -> Proposal | None:
+        """The proposal that was approved for this very step, once; None: there is none."""
+        for proposal in self._approved:
+            if proposal.step == step:
+                self._approved.remove(proposal)
+                return proposal
+        return None
+
+    async def _propose_anew(self, step: Step, *, asked: bool) -> Proposal:
+        """Of a step that was not approved as it now stands: record what it would do now, and ask."""
+        try:
+            proposal = await propose(step, self.files, None if asked else self._knowledge, self._journal.recorder)
+        except FileError as error:
+            if not asked or error.code not in _MOVED_ON:
+                raise
+            raise FileError(
+                "STALE",
+                f"{step.target.path} changed while the approval was open, and the change no longer fits.",
+                "Read it again and make the change on what is there now.",
+            ) from error
+        if proposal.change is not None:
+            await self.propose_again([to_json(proposal.change)])
+            await self._ask([proposal], again=asked)
+        return proposal
+
+    async def _apply(self, step: Step, expected: Blob | None) -> Outcome:
+        return await self._journal.apply(
+            step, turn=self.turn, call=self.id, expected=expected, landed=self._note_landed
+        )
+
+    def _note_landed(self, landed: Landed) -> None:
+        self._landed.append(landed)
+        if landed.warning:
+            self._warnings.append(landed.warning)
+        outcome = landed.outcome
+        if outcome.after is None:
+            return
+        if outcome.moved_to is None:
+            self._see(outcome.target.key, outcome.after.blob)
+        elif outcome.before is not None and self._knowledge.get(outcome.target.key) == outcome.before.blob:
+            self._see(outcome.moved_to.key, outcome.after.blob)
+
+    def _see(self, key: str, blob: Blob) -> None:
+        self._knowledge.see(key, blob)
+        self._seen[key] = blob
+
+    async def _take_back(self, first: int) -> None:
+        """Undo what landed from `first` on, newest first; what cannot be taken back stays."""
+        for landed in reversed(self._landed[first:]):
+            taking_back = inverse(landed.outcome)
+            if taking_back is None:
+                self._warnings.append(f"{landed.outcome.target.path} could not be taken back: its bytes are not kept.")
+                continue
+            step, expected = taking_back
+            try:
+                await self._journal.apply(
+                    step,
+                    turn=self.turn,
+                    call=self.id,
+                    expected=expected,
+                    landed=self._note_landed,
+                    check_masks=False,
+                )
+            except (FileError, ToolError) as error:
+                self._warnings.append(f"{step.target.path} could not be taken back: {error}")
+
+
+def _paths(step: Step) -> list[str]:
+    moved = [str(step.action.to.path)] if isinstance(step.action, Move) else []
+    return [str(step.target.path), *moved]

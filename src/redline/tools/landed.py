@@ -1,0 +1,87 @@
+"""What became of the files, over several mutations of one call."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from redline.files.seam import Blob, Content, Delete, Move, Outcome, Target, WriteBytes
+from redline.tools.proposal import unchanged
+from redline.tools.tool import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redline.changes.record import FileChange
+    from redline.tools.recorder import Recorder
+
+
+async def net(outcomes: Sequence[Outcome], changes: Sequence[FileChange], recorder: Recorder) -> list[FileChange]:
+    """One change a file, in the order of the first mutation of each.
+
+    Mutations that follow one another on one file are told as one, from its first bytes to its last, and as none where
+    those are equal. A move is told as such where nothing else touched either of its paths.
+    """
+    times = Counter(target.key for outcome in outcomes for target in _targets(outcome))
+    result: list[FileChange | None] = []
+    files: dict[str, _Span] = {}
+    for outcome, change in zip(outcomes, changes, strict=True):
+        if all(times[target.key] == 1 for target in _targets(outcome)):
+            result.append(change)
+            continue
+        for target, before, after in _sides(outcome):
+            if target.key in files:
+                files[target.key].after = after
+            else:
+                files[target.key] = _Span(target, before, after, len(result))
+                result.append(None)
+    for span in files.values():
+        outcome_or_none = span.outcome()
+        if outcome_or_none is not None:
+            result[span.position] = await recorder.change(outcome_or_none, "result")
+    return [change for change in result if change is not None]
+
+
+class _Span:
+    """One file from its first state to its last."""
+
+    def __init__(self, target: Target, before: Content | None, after: Content | None, position: int) -> None:
+        self.target = target
+        self.before = before
+        self.after = after
+        self.position = position
+
+    def outcome(self) -> Outcome | None:
+        if self.before is None:
+            return None if self.after is None else Outcome(self.target, "create", None, self.after)
+        if self.after is None:
+            return Outcome(self.target, "delete", self.before, None)
+        outcome = Outcome(self.target, "update", self.before, self.after)
+        return None if unchanged(outcome) else outcome
+
+
+def _targets(outcome: Outcome) -> list[Target]:
+    return [outcome.target] if outcome.moved_to is None else [outcome.target, outcome.moved_to]
+
+
+def _sides(outcome: Outcome) -> list[tuple[Target, Content | None, Content | None]]:
+    if outcome.moved_to is None:
+        return [(outcome.target, outcome.before, outcome.after)]
+    return [(outcome.target, outcome.before, None), (outcome.moved_to, None, outcome.after)]
+
+
+def inverse(outcome: Outcome) -> tuple[Step, Blob] | None:
+    """The step that takes a mutation back, and the blob that must be there for it (empty: no file).
+
+    None: the bytes are not at hand.
+    """
+    before, after, target = outcome.before, outcome.after, outcome.target
+    if before is None:
+        return (Step(target, Delete()), after.blob) if after is not None else None
+    if before.data is None:
+        return None
+    if outcome.moved_to is not None:
+        if after is None:
+            return None
+        return Step(outcome.moved_to, Move(target, None if before.blob == after.blob else before.data)), after.blob
+    return Step(target, WriteBytes(before.data, before.executable)), "" if after is None else after.blob

@@ -1,0 +1,193 @@
+"""One journalled mutation: bytes stored, intent committed, file replaced.
+
+The order is what makes a crash recoverable. Under the lock of the path, with both states known and the file not yet
+touched, the bytes go to the store, durably; then the intent goes to the log, durably; then the file is replaced. So
+whatever is found on the disk later, the log says what was about to happen there, and the store can give either side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from redline.changes.codec import to_json
+from redline.sessions.gate import GateError
+from redline.sessions.store import StoreError
+from redline.tools.proposal import refuse_masks, unchanged
+from redline.tools.tool import Step, ToolError
+from redline.tools.verdict import Verdict, judge, look, places
+from redline.workspace.store import BytesError, ByteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from redline.changes.record import FileChange
+    from redline.files.seam import Blob, Content, Files, Outcome
+    from redline.sessions.log import SessionLog
+    from redline.tools.recorder import Recorder
+
+T = TypeVar("T")
+
+_MEDDLED = "{path} was changed by another program right after this call wrote it; read it again before editing it."
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """One mutation that is on the disk."""
+
+    outcome: Outcome
+    change: FileChange
+    """As the intent keeps it."""
+    kept: bool
+    """The store of bytes holds both sides, so it can be taken back."""
+    warning: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """Applies mutations of one session."""
+
+    files: Files
+    store: ByteStore
+    log: SessionLog
+    recorder: Recorder
+
+    async def apply(
+        self,
+        step: Step,
+        *,
+        turn: int,
+        call: str,
+        expected: Blob | None,
+        landed: Callable[[Landed], None],
+        facts: Mapping[str, Any] | None = None,
+        check_masks: bool = True,
+    ) -> Outcome:
+        """Do one step and tell `landed` once it is on the disk, even where the caller is cancelled meanwhile.
+
+        `expected`: as for `Files.apply`. `facts`: what the intent keeps beside its own. A step that changes nothing
+        tells nobody. Raises `FileError`, or `ToolError` with the code of the log's or the store's fault; the file is
+        then as it was.
+        """
+        return await to_its_end(self._apply(step, turn, call, expected, landed, facts or {}, check_masks))
+
+    async def _apply(
+        self,
+        step: Step,
+        turn: int,
+        call: str,
+        expected: Blob | None,
+        landed: Callable[[Landed], None],
+        facts: Mapping[str, Any],
+        check_masks: bool,
+    ) -> Outcome:
+        intent = _Intent()
+
+        async def before_commit(outcome: Outcome) -> None:
+            if check_masks:
+                refuse_masks(step.action, outcome)
+            intent.change, intent.kept = await self._record(outcome, turn, call, facts)
+            intent.outcome = outcome
+
+        try:
+            outcome = await self.files.apply(step.target, step.action, expected=expected, before_commit=before_commit)
+        except Exception:
+            # What raises after the file was replaced, such as a flush of its folder, does not unmake the change.
+            if intent.outcome is not None and await self._verdict(intent.outcome) == "applied":
+                landed(intent.landed())
+            raise
+        if intent.outcome is None or unchanged(outcome):
+            return outcome
+        verdict = await self._verdict(outcome)
+        if verdict == "not applied":
+            raise ToolError(
+                "NOT_APPLIED",
+                f"{outcome.target.path} was written without an error, but still holds what it held before.",
+                "Check what the path leads to (an overlay, another mount) before trying again.",
+            )
+        landed(intent.landed(None if verdict == "applied" else _MEDDLED.format(path=outcome.target.path)))
+        return outcome
+
+    async def _verdict(self, outcome: Outcome) -> Verdict:
+        touched = places(outcome)
+        return judge(touched, [await look(self.files, place) for place in touched])
+
+    async def _record(
+        self, outcome: Outcome, turn: int, call: str, facts: Mapping[str, Any]
+    ) -> tuple[FileChange, bool]:
+        """Make the mutation recoverable: when this returns, bytes and intent are on the disk."""
+        try:
+            storing = asyncio.ensure_future(self._store(outcome))
+            try:
+                change = await self.recorder.change(outcome, "result")
+            finally:
+                kept = await storing
+            data = {
+                "turn": turn,
+                "call": call,
+                "operation": outcome.operation,
+                "path": str(outcome.target.path),
+                "real": outcome.target.key,
+                **_moved(outcome),
+                "before": _blob(outcome.before),
+                "after": _blob(outcome.after),
+                "kept": kept,
+                "change": to_json(change),
+                **facts,
+            }
+            await self.log.append("file/intent", data, durable=True)
+        except StoreError as error:
+            raise ToolError(error.code, f"{error.message} The file is untouched.", error.remedy) from error
+        except GateError as error:
+            raise ToolError("REFUSED", f"The log cannot keep the change: {error}. The file is untouched.") from error
+        return change, kept
+
+    async def _store(self, outcome: Outcome) -> bool:
+        """Keep both sides durably. False: one is over the store's bound, or over the one of the diff basis."""
+        sides = [side for side in (outcome.before, outcome.after) if side is not None]
+        data = [side.data for side in sides if side.data is not None]
+        try:
+            blobs = await asyncio.to_thread(self.store.put, self.log.session, *data)
+        except BytesError as error:
+            raise ToolError(error.code, f"{error.message} The file is untouched.", error.remedy) from error
+        return len(data) == len(sides) and all(blob is not None for blob in blobs)
+
+
+@dataclass(slots=True)
+class _Intent:
+    """What was committed, once it was."""
+
+    outcome: Outcome | None = None
+    change: FileChange | None = None
+    kept: bool = False
+
+    def landed(self, warning: str | None = None) -> Landed:
+        assert self.outcome is not None
+        assert self.change is not None
+        return Landed(self.outcome, self.change, self.kept, warning)
+
+
+def _blob(content: Content | None) -> Blob | None:
+    return None if content is None else content.blob
+
+
+def _moved(outcome: Outcome) -> dict[str, str]:
+    moved = outcome.moved_to
+    return {} if moved is None else {"moved_to": str(moved.path), "moved_real": moved.key}
+
+
+async def to_its_end(work: Awaitable[T]) -> T:
+    """Wait for work that must not be torn. A cancellation that comes meanwhile is raised once it has ended."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        if not task.cancelled():
+            task.exception()  # seen: the cancellation is what the caller is told
+        raise cancelled
+    return task.result()

@@ -1,0 +1,165 @@
+"""What a call would do, computed once, against the bytes that are there, by the matcher that will apply it.
+
+The proposal is what a permission request shows and what an approval is bound to: `expected` names the bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from redline.files.seam import (
+    Action,
+    Blob,
+    EditText,
+    FileError,
+    Files,
+    Insert,
+    Move,
+    Outcome,
+    Replace,
+    Write,
+    WriteBytes,
+)
+from redline.sessions.redaction import holds_mask, new_masks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from redline.changes.record import FileChange
+    from redline.tools.knowledge import Knowledge
+    from redline.tools.recorder import Recorder
+    from redline.tools.tool import Step
+
+_LARGE_CUT = 20
+"""Removed lines from which a cut of most of a file is pointed out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One step as previewed."""
+
+    step: Step
+    expected: Blob
+    """The blob that the preview was made on; empty where there was no file."""
+    change: FileChange | None
+    """Masked and cut as the log keeps it. None: the step would change nothing."""
+    notes: tuple[str, ...] = ()
+    """What a person should know before saying yes, beside the hunks."""
+    outdated: bool = False
+    """The file has changed since."""
+
+
+async def propose(step: Step, files: Files, knowledge: Knowledge | None, recorder: Recorder) -> Proposal:
+    """Preview one step. `knowledge` None: do not ask whether the model has seen the file, because a person is about
+    to approve the change as it now stands.
+
+    Raises `FileError`, with the file as it was.
+    """
+    outcome = await _preview(step, files, knowledge)
+    refuse_masks(step.action, outcome)
+    expected = outcome.before.blob if outcome.before is not None else ""
+    if unchanged(outcome):
+        return Proposal(step, expected, None)
+    change = await recorder.change(outcome, "proposed")
+    return Proposal(step, expected, change, tuple(_notes(change)))
+
+
+async def _preview(step: Step, files: Files, knowledge: Knowledge | None) -> Outcome:
+    target = step.target
+    if knowledge is None:
+        return await files.preview(target, step.action)
+    if knowledge.get(target.key) is None:
+        there = await files.stat(target)
+        if there is not None and there.kind == "file":
+            knowledge.check(target.key, str(target.path), "unseen")
+    try:
+        outcome = await files.preview(target, step.action)
+    except FileError as error:
+        if error.code in ("NO_MATCH", "AMBIGUOUS", "NOT_TEXT"):
+            # A text that no longer matches is better told as what it is: the file has moved on since it was read.
+            knowledge.check(target.key, str(target.path), (await files.read(target)).blob)
+            _explain_masks(step.action, error)
+        raise
+    knowledge.check(target.key, str(target.path), outcome.before.blob if outcome.before else None)
+    return outcome
+
+
+def unchanged(outcome: Outcome) -> bool:
+    """Nothing would be, or was, written."""
+    before, after = outcome.before, outcome.after
+    return (
+        outcome.operation == "update"
+        and before is not None
+        and after is not None
+        and before.blob == after.blob
+        and before.executable == after.executable
+    )
+
+
+def refuse_masks(action: Action, outcome: Outcome) -> None:
+    """Refuse new text with a mask in it, which would overwrite a secret by its own placeholder.
+
+    A mask that the file itself holds may stay. Raises `FileError` MASKED.
+    """
+    if not any(holds_mask(text) for text in _new_texts(action)):
+        return
+    before = outcome.before.data if outcome.before is not None else None
+    after = outcome.after.data if outcome.after is not None else None
+    if after is not None and not new_masks(None if before is None else _decoded(before), _decoded(after)):
+        return
+    raise FileError(
+        "MASKED",
+        f"The new text for {outcome.target.path} holds a mask where a secret was hidden; it is not the secret.",
+        "Leave the lines with secrets as they are: edit the other lines only, or delete lines by their numbers.",
+    )
+
+
+def _explain_masks(action: Action, error: FileError) -> None:
+    if isinstance(action, EditText) and any(isinstance(e, Replace) and holds_mask(e.old) for e in action.edits):
+        raise FileError(
+            "MASKED",
+            "The text to replace holds a mask where the file holds a secret, so it matches nothing.",
+            "Choose a text without the secret, or delete and insert lines by their numbers.",
+        ) from error
+
+
+def _new_texts(action: Action) -> Iterator[str]:
+    match action:
+        case Write(content=content):
+            yield content
+        case EditText(edits=edits):
+            for edit in edits:
+                if isinstance(edit, Replace):
+                    yield edit.new
+                elif isinstance(edit, Insert):
+                    yield edit.text
+        case WriteBytes(data=data):
+            yield _decoded(data)
+        case Move(data=data) if data is not None:
+            yield _decoded(data)
+        case _:
+            return
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _notes(change: FileChange) -> Iterator[str]:
+    if change.file_type == "unknown":
+        yield f"No preview of {change.path}: the file is over the size that is compared."
+    elif change.file_type == "binary":
+        yield f"No preview of {change.path}: it is a binary file."
+    if change.operation == "modify" and change.before is not None and change.after is not None:
+        if change.before.size > 0 and change.after.size == 0:
+            yield f"This empties {change.path}."
+        elif change.removed - change.added >= _LARGE_CUT and change.after.size * 2 < change.before.size:
+            yield f"This cuts most of {change.path}: {change.removed - change.added} lines fewer."
+    if change.truncated:
+        yield f"The change of {change.path} is too large to show whole."
+
+
+def needs_a_person(proposals: Sequence[Proposal]) -> bool:
+    """True where a rule must not answer: what would be approved cannot be read whole, or a file would be emptied."""
+    return any(proposal.notes for proposal in proposals)

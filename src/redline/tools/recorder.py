@@ -1,0 +1,123 @@
+"""From the facts of a mutation to the change that the log keeps: compared, masked, cut to the log's limit.
+
+A proposal and the intent that follows it are mostly of the same bytes, and an edit's `before` is mostly the `after` of
+the one before it; so what was computed last is kept by blob id and not computed again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from redline.changes.compare import describe, without_basis
+from redline.changes.mask import mask_lines
+from redline.changes.record import FileChange, Operation, Provenance, Side
+from redline.changes.shorten import LOG_LIMIT, shortened
+from redline.sessions.redaction import Redactor, holds_mask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from redline.files.seam import Content, Outcome
+
+_INLINE = 512 * 1024
+"""Bytes of both sides up to which the work is done at once: it takes a few milliseconds, less than other work that
+waits would notice. Larger ones go to a thread."""
+_KEPT = 16
+"""Changes and masks that are kept for the next step."""
+
+_OPERATIONS: Mapping[str, Operation] = {"create": "add", "update": "modify", "delete": "delete", "move": "move"}
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class Recorder:
+    """Turns outcomes into changes that may be logged."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._masks: OrderedDict[str, dict[int, str]] = OrderedDict()
+        self._changes: OrderedDict[object, FileChange] = OrderedDict()
+
+    async def change(self, outcome: Outcome, provenance: Provenance, *, limit: int = LOG_LIMIT) -> FileChange:
+        """The change of `outcome`, its lines masked on the whole texts and then cut to `limit` bytes."""
+        key = _key(outcome, limit)
+        kept = self._changes.get(key)
+        if kept is None:
+            size = sum(len(side.data) for side in (outcome.before, outcome.after) if side and side.data)
+            if size > _INLINE:
+                kept = await asyncio.to_thread(self._compute, outcome, limit)
+            else:
+                kept = self._compute(outcome, limit)
+            _keep(self._changes, key, kept)
+        return kept if kept.provenance == provenance else replace(kept, provenance=provenance)
+
+    def masked(self, text: str) -> str:
+        return self._redactor.mask(text)
+
+    def holds_mask(self, value: Any) -> bool:
+        """Whether any string in a JSON value holds a mask."""
+        return holds_mask(json.dumps(value, ensure_ascii=False))
+
+    def cut(self, change: FileChange) -> FileChange:
+        """A change that was computed elsewhere, cut to the log's limit. The log's door masks its lines."""
+        return shortened(change, LOG_LIMIT)
+
+    def _compute(self, outcome: Outcome, limit: int) -> FileChange:
+        change = described(outcome)
+        if change.hunks:
+            change = mask_lines(change, self._masks_of(outcome.before), self._masks_of(outcome.after))
+        return shortened(change, limit)
+
+    def _masks_of(self, content: Content | None) -> dict[int, str]:
+        if content is None or not content.data:
+            return {}
+        data = content.data
+        return _cached(
+            self._masks, content.blob, lambda: self._redactor.mask_lines(data.decode("utf-8", "surrogateescape"))
+        )
+
+
+def described(outcome: Outcome) -> FileChange:
+    """The whole change of an outcome, with its true lines: hunks where the bytes of both sides are at hand."""
+    before, after = outcome.before, outcome.after
+    moved = outcome.moved_to
+    path = str((moved or outcome.target).path)
+    old_path = str(outcome.target.path) if moved is not None else None
+    if (before is not None and before.data is None) or (after is not None and after.data is None):
+        return without_basis(path, _OPERATIONS[outcome.operation], _side(before), _side(after), old_path=old_path)
+    return describe(
+        path,
+        before.data if before is not None else None,
+        after.data if after is not None else None,
+        old_path=old_path,
+        before_executable=before is not None and before.executable,
+        after_executable=after is not None and after.executable,
+    )
+
+
+def _side(content: Content | None) -> Side | None:
+    return None if content is None else Side(content.blob, content.size, executable=content.executable)
+
+
+def _key(outcome: Outcome, limit: int) -> object:
+    sides = tuple(side and (side.blob, side.executable, side.data is None) for side in (outcome.before, outcome.after))
+    return (str(outcome.target.path), outcome.moved_to and str(outcome.moved_to.path), outcome.operation, sides, limit)
+
+
+def _keep(store: OrderedDict[Key, Value], key: Key, value: Value) -> None:
+    store[key] = value
+    while len(store) > _KEPT:
+        store.popitem(last=False)
+
+
+def _cached(store: OrderedDict[Key, Value], key: Key, compute: Callable[[], Value]) -> Value:
+    if key not in store:
+        _keep(store, key, compute())
+    else:
+        store.move_to_end(key)
+    return store[key]

@@ -1,0 +1,232 @@
+"""Taking changes back: by hunks while the rest of a file has moved on, or not at all.
+
+The plan is made on the true bytes, from the newest change to the oldest, in memory; only when every file is clear is
+the first one touched. It is applied by the same journalled path as a tool's changes, so a crash in the middle is
+recovered like any other, and an undo is a change that can itself be undone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from redline.changes.codec import to_json
+from redline.files.seam import Blob, FileError, Files
+from redline.tools.landed import inverse, net
+from redline.tools.mutation import Journal, Landed, to_its_end
+from redline.tools.recorder import Recorder
+from redline.tools.rewind import Rewind
+from redline.tools.rewind import UndoRefused as UndoRefused
+from redline.tools.standing import History, Made, Taken, along_path
+from redline.tools.tool import Step, ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from redline.changes.record import FileChange
+    from redline.sessions.log import SessionLog
+    from redline.sessions.redaction import Redactor
+    from redline.workspace.store import ByteStore
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """One file of an undo."""
+
+    step: Step
+    expected: Blob
+    """What must be there for it; empty: no file."""
+    takes: tuple[Taken, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UndoPlan:
+    """What an undo would do."""
+
+    of: Sequence[tuple[int, str]]
+    """Turn and call of what it takes back, newest first."""
+    changes: Sequence[FileChange]
+    """As they would land, one a file. May be empty: everything already is as it was."""
+    steps: Sequence[PlannedStep]
+    takes: Sequence[Taken]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What an undo did."""
+
+    turn: int
+    """The turn that the undo is; undoing that turn is the way back."""
+    call: str
+    of: Sequence[tuple[int, str]]
+    changes: Sequence[FileChange]
+    notes: Sequence[str] = ()
+
+
+async def plan_undo(
+    log: SessionLog,
+    store: ByteStore,
+    files: Files,
+    redactor: Redactor,
+    *,
+    turn: int | None = None,
+    path: str | None = None,
+    call: str | None = None,
+    hunk: int | None = None,
+) -> UndoPlan:
+    """What `undo` with the same arguments would do now; nothing is written.
+
+    Without any it is about the last turn that changed files; `turn` names another, an undo's own turn too; `path`
+    alone is about all that the session did to that file; `call` about one call; `hunk`, from 1, about one hunk of a
+    selection that is one change. Raises `UndoRefused`.
+    """
+    history = await History.read(log.events())
+    chosen = await _chosen(history, files, turn, path, call)
+    if hunk is not None and len(chosen) != 1:
+        raise UndoRefused("NOT_ONE", "A hunk can be chosen of one change only.", "Name the call and the file.")
+    if not chosen:
+        raise _nothing(history, turn, path, call)
+    rewind = Rewind(files, redactor, lambda blob: store.get(log.session, blob))
+    recorder = Recorder(redactor)
+    for made in reversed(chosen):
+        if hunk is None:
+            await rewind.take_back(made)
+        else:
+            await rewind.take_back_hunk(made, hunk)
+    steps: list[PlannedStep] = []
+    changes: list[FileChange] = []
+    for step, expected, takes in rewind.steps():
+        try:
+            outcome = await files.preview(step.target, step.action)
+        except FileError as error:
+            raise UndoRefused(error.code, error.message, error.remedy) from error
+        changes.append(await recorder.change(outcome, "proposed"))
+        steps.append(PlannedStep(step, expected, tuple(takes)))
+    takes = [made.taken(hunk) for made in reversed(chosen)]
+    of = list(dict.fromkeys((made.turn, made.call) for made in reversed(chosen)))
+    return UndoPlan(of, changes, steps, takes, rewind.notes)
+
+
+async def undo(
+    log: SessionLog,
+    store: ByteStore,
+    files: Files,
+    redactor: Redactor,
+    *,
+    turn: int | None = None,
+    path: str | None = None,
+    call: str | None = None,
+    hunk: int | None = None,
+    plan: UndoPlan | None = None,
+) -> Undone:
+    """Take changes back, as a turn of its own; all of the selection or nothing. For the selection see `plan_undo`.
+
+    `plan`: exactly what was planned, and shown, before; refused where a file has changed since. The caller holds the
+    session's lease and no turn is running. Raises `UndoRefused`, with the files as they were, or `StoreError`.
+    """
+    if plan is None:
+        plan = await plan_undo(log, store, files, redactor, turn=turn, path=path, call=call, hunk=hunk)
+    return await to_its_end(_carry_out(plan, log, Journal(files, store, log, Recorder(redactor))))
+
+
+async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undone:
+    summary = await log.store.summary(log.session)
+    turn = (summary.turns if summary is not None else 0) + 1
+    call = f"undo-{turn}"
+    await log.append("turn/started", {"turn": turn, "source": "undo", "rule": ""})
+    landed: list[Landed] = []
+    notes = list(plan.notes)
+    refusal: UndoRefused | None = None
+    taken = list(plan.takes)
+    try:
+        for planned in plan.steps:
+            facts = {"reverts": [one.to_json() for one in planned.takes]}
+            await journal.apply(
+                planned.step,
+                turn=turn,
+                call=call,
+                expected=planned.expected,
+                landed=landed.append,
+                facts=facts,
+                check_masks=False,
+            )
+    except (FileError, ToolError) as error:
+        refusal = UndoRefused(error.code, error.message, error.remedy)
+        stuck = await _put_back(journal, turn, call, landed)
+        taken = [one for planned in plan.steps if planned.step.target.key in stuck for one in planned.takes]
+        notes += [f"{path} was taken back and could not be put back again." for path in stuck]
+    changes = await net([one.outcome for one in landed], [one.change for one in landed], journal.recorder)
+    event: dict[str, Any] = {
+        "turn": turn,
+        "call": call,
+        # A part of a change leaves the call standing; it is named apart, so that nobody draws it as taken back.
+        "of": _calls(one for one in taken if one.hunk is None),
+        "took": [one.to_json() for one in taken],
+        "changes": [to_json(change) for change in changes],
+    }
+    await log.append("change/reverted", event, durable=True)
+    end: dict[str, Any] = {"turn": turn, "reason": "completed" if refusal is None else "failed"}
+    if refusal is not None:
+        end["error"] = {"code": refusal.code, "message": refusal.message, "remedy": refusal.remedy}
+    await log.append("turn/ended", end)
+    if refusal is not None:
+        raise refusal
+    return Undone(turn, call, plan.of, changes, notes)
+
+
+async def _put_back(journal: Journal, turn: int, call: str, landed: list[Landed]) -> list[str]:
+    """Take the first part of a failed undo back, newest first; the keys of the files where that failed too."""
+    stuck = []
+    for done in reversed(landed[:]):
+        way_back = inverse(done.outcome)
+        try:
+            if way_back is None:
+                raise ToolError("NOT_KEPT", f"{done.outcome.target.path}: its bytes are not at hand.")
+            step, expected = way_back
+            await journal.apply(
+                step, turn=turn, call=call, expected=expected, landed=landed.append,
+                facts={"reverts": []}, check_masks=False,
+            )  # fmt: skip
+        except (FileError, ToolError):
+            stuck.append(done.outcome.target.key)
+    return stuck
+
+
+async def _chosen(history: History, files: Files, turn: int | None, path: str | None, call: str | None) -> list[Made]:
+    if call is not None:
+        made = history.of_call(call, turn)
+    elif turn is not None:
+        made = history.of_turn(turn)
+    elif path is not None:
+        made = history.of_calls()
+    else:
+        made = history.of_last_turn()
+    if path is None:
+        return made
+    try:
+        target = await files.resolve(path)
+    except FileError as error:
+        raise UndoRefused(error.code, error.message, error.remedy) from error
+    return along_path(made, (str(target.path), target.key))
+
+
+def _nothing(history: History, turn: int | None, path: str | None, call: str | None) -> UndoRefused:
+    what = "".join(
+        f" {name} {value}" for name, value in (("of turn", turn), ("of call", call), ("to", path)) if value is not None
+    )
+    undone = any(
+        made.id in history.undone
+        for made in history.made.values()
+        if turn in (None, made.turn) and call in (None, made.call)
+    )
+    if undone:
+        reason = f"Every change{what} has been undone already."
+        return UndoRefused("NOTHING_TO_UNDO", reason, "To redo it, undo the turn that undid it.")
+    return UndoRefused(
+        "NOTHING_TO_UNDO", f"This session made no change{what} that is kept.", "See what it did: redline show."
+    )
+
+
+def _calls(taken: Iterable[Taken]) -> list[dict[str, Any]]:
+    return [{"turn": turn, "call": call} for turn, call in dict.fromkeys((one.turn, one.call) for one in taken)]
