@@ -62,7 +62,6 @@ class SessionLog:
         self._pending: deque[_Pending] = deque()
         self._failure: BaseException | None = None
         self._settled = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
         self._listeners: list[Callable[[Event], None]] = []
         self._text_listeners: list[Callable[[TextDelta], None]] = []
 
@@ -101,14 +100,14 @@ class SessionLog:
         async with self._order:
             await self._keep(admitted)
             pending = await self._begin(type, await self._masked(admitted), durable)
-        return await asyncio.shield(pending.told)
+        return await pending.told
 
     async def append_masked(self, type: str, data: dict[str, Any]) -> Event:  # noqa: A002
         """As `append`, for text that has passed the door already."""
         admitted = self._admit(type, data)
         async with self._order:
             pending = await self._begin(type, admitted.value, None)
-        return await asyncio.shield(pending.told)
+        return await pending.told
 
     def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
         """Call it with each event once committed, in order. Returns what ends that. A listener that raises is
@@ -168,16 +167,18 @@ class SessionLog:
         event = Event(self.session, self._numbered, self._latest, type, data)
         pending = _Pending(event, asyncio.get_running_loop().create_future())
         self._pending.append(pending)
-        task = asyncio.ensure_future(self._store(pending, type in DURABLE if durable is None else durable))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        try:
+            self.store.submit(
+                [event],
+                durable=type in DURABLE if durable is None else durable,
+                settled=lambda error: self._answered(pending, error),
+            )
+        except BaseException as error:
+            self._answered(pending, error)
         return pending
 
-    async def _store(self, pending: _Pending, durable: bool) -> None:
-        try:
-            await self.store.append([pending.event], durable=durable)
-        except BaseException as error:  # whatever it was, the appender is told
-            pending.error = error
+    def _answered(self, pending: _Pending, error: BaseException | None) -> None:
+        pending.error = error
         pending.done = True
         self._settle()
 

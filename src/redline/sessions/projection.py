@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from redline.sessions.events import Event
@@ -30,18 +30,30 @@ class Projection:
     added: int = 0
     removed: int = 0
     closed: bool | None = None
-    turn_starts: list[tuple[int, int]] = field(default_factory=list)
+    turn_starts: list[tuple[int, int]] | None = None
     """(turn, seq)."""
-    intents: list[tuple[int, int, str] | tuple[int, str]] = field(default_factory=list)
+    intents: list[tuple[int, int, str] | tuple[int, str]] | None = None
     """In order: (seq, turn, call) opens one, (turn, call) closes all of that call."""
+
+    @property
+    def plain(self) -> bool:
+        """Nothing but the tail and the time moves: true of most events."""
+        return not (
+            self.turns
+            or self.added
+            or self.removed
+            or self.closed is not None
+            or self.title is not None
+            or self.agent is not None
+            or self.workspace is not None
+        )
 
 
 def project(events: Sequence[Event]) -> Projection:
     """Values of unexpected shapes count as absent: a log is read whatever an agent put into it."""
     projection = Projection(events[0].seq, events[-1].seq, events[0].at, events[-1].at)
     for event in events:
-        step = _STEPS.get(event.type)
-        if step is not None:
+        if (step := _STEPS.get(event.type)) is not None:
             step(projection, event)
         if event.type == "session/closed":
             projection.closed = True
@@ -51,27 +63,28 @@ def project(events: Sequence[Event]) -> Projection:
 
 
 def _started(projection: Projection, event: Event) -> None:
-    projection.workspace = _text(event.data.get("workspace"))
-    projection.agent = _text(event.data.get("agent"))
+    projection.workspace = _text(event.data.get("workspace"), projection.workspace)
+    projection.agent = _text(event.data.get("agent"), projection.agent)
 
 
 def _state(projection: Projection, event: Event) -> None:
-    title = _text(event.data.get("title"))
-    projection.title = projection.title if title is None else title
+    projection.title = _text(event.data.get("title"), projection.title)
 
 
 def _turn(projection: Projection, event: Event) -> None:
     turn = _count(event.data.get("turn"))
     projection.turns = max(projection.turns, turn)
-    projection.turn_starts.append((turn, event.seq))
+    projection.turn_starts = [*(projection.turn_starts or ()), (turn, event.seq)]
 
 
 def _intent(projection: Projection, event: Event) -> None:
-    projection.intents.append((event.seq, _count(event.data.get("turn")), str(event.data.get("call"))))
+    opened = event.seq, _count(event.data.get("turn")), str(event.data.get("call"))
+    projection.intents = [*(projection.intents or ()), opened]
 
 
 def _finished(projection: Projection, event: Event) -> None:
-    projection.intents.append((_count(event.data.get("turn")), str(event.data.get("call"))))
+    closed = _count(event.data.get("turn")), str(event.data.get("call"))
+    projection.intents = [*(projection.intents or ()), closed]
     if event.data.get("status") in _NOT_APPLIED:
         return
     for change in _changes(event.data.get("changes")):
@@ -94,8 +107,8 @@ def _changes(value: Any) -> Iterable[Mapping[str, Any]]:
     return [change for change in value if isinstance(change, dict)] if isinstance(value, list) else []
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+def _text(value: Any, otherwise: str | None) -> str | None:
+    return value if isinstance(value, str) else otherwise
 
 
 def _count(value: Any) -> int:

@@ -32,8 +32,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         added INTEGER NOT NULL,
         removed INTEGER NOT NULL,
         closed INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    CREATE INDEX sessions_by_time ON sessions (updated_at);
+    );
     CREATE TABLE events (
         session TEXT NOT NULL,
         seq INTEGER NOT NULL,
@@ -42,7 +41,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         type TEXT NOT NULL,
         data TEXT NOT NULL,
         PRIMARY KEY (session, seq)
-    ) WITHOUT ROWID;
+    );
     CREATE TABLE turns (
         session TEXT NOT NULL,
         turn INTEGER NOT NULL,

@@ -20,9 +20,10 @@ from pydantic_core import from_json, to_json
 
 from redline.sessions.events import Event
 from redline.sessions.faults import store_error
+from redline.sessions.projection import project
 from redline.sessions.schema import migrate, require_known
 from redline.sessions.store import Damaged, StoreError, Summary
-from redline.sessions.writer import BUSY_MILLISECONDS, Append, Delete, Request, Writer, prepared
+from redline.sessions.writer import BUSY_MILLISECONDS, Append, Delete, Request, Writer
 
 ROW_LIMIT = 32 * 2**20
 """Bytes of a row above which it is not read: far beyond what the gate lets in."""
@@ -63,21 +64,26 @@ class SqliteStore:
             raise store_error(error, path) from error
         return cls(path, Writer(connection, path))
 
-    async def append(self, events: Sequence[Event], *, durable: bool) -> None:
-        if not events:
-            return
-        session = events[0].session
-        if any(event.session != session for event in events) or any(
-            event.seq != events[0].seq + place for place, event in enumerate(events)
-        ):
-            raise ValueError("one append takes consecutive events of one session")
+    def submit(self, events: Sequence[Event], *, durable: bool, settled: Callable[[StoreError | None], None]) -> None:
+        session, first = events[0].session, events[0].seq
+        for place, event in enumerate(events):
+            if event.session != session or event.seq != first + place:
+                raise ValueError("one append takes consecutive events of one session")
+        rows = [(session, event.seq, event.v, event.at, event.type, to_json(event.data).decode()) for event in events]
         loop = asyncio.get_running_loop()
-        projection, rows = prepared(session, events, [to_json(event.data).decode() for event in events])
-        append = Append(session, projection, rows, durable, loop, loop.create_future())
-        self._put(append)
-        await append.settled
-        for watcher in self._watchers.get(session, ()):
-            watcher.set()
+
+        def told(error: StoreError | None) -> None:
+            settled(error)
+            for watcher in self._watchers.get(session, ()):
+                watcher.set()
+
+        self._put(Append(session, project(events), rows, durable, loop, told))
+
+    async def append(self, events: Sequence[Event], *, durable: bool) -> None:
+        if events:
+            done = asyncio.get_running_loop().create_future()
+            self.submit(events, durable=durable, settled=lambda error: _settle(done, error))
+            await done
 
     async def page(self, session: str, *, before: int | None = None, limit: int = 500) -> list[Event | Damaged]:
         def bounds(last: int) -> tuple[int, int]:
@@ -144,9 +150,9 @@ class SqliteStore:
 
     async def delete(self, session: str) -> bool:
         loop = asyncio.get_running_loop()
-        delete = Delete(session, loop, loop.create_future())
-        self._put(delete)
-        return await delete.settled
+        done: asyncio.Future[bool] = loop.create_future()
+        self._put(Delete(session, loop, lambda answer: _settle(done, answer)))
+        return await done
 
     async def close(self) -> None:
         """Settles what is under way first; a second call does nothing."""
@@ -188,6 +194,15 @@ class SqliteStore:
             return work(connection)
         except sqlite3.Error as error:
             raise store_error(error, self._path) from error
+
+
+def _settle(done: asyncio.Future[Any], answer: StoreError | bool | None) -> None:
+    if done.done():
+        return
+    if isinstance(answer, StoreError):
+        done.set_exception(answer)
+    else:
+        done.set_result(answer)
 
 
 def _make_private(path: Path) -> bool:
@@ -255,7 +270,7 @@ def _rows(
         rows = {row[0]: row for row in found}
         return [_event(session, seq, rows.get(seq)) for seq in range(first, last + 1)]
     finally:
-        connection.execute("COMMIT")
+        connection.execute("ROLLBACK")
 
 
 def _row_alone(connection: sqlite3.Connection, session: str, seq: int) -> Event | Damaged:

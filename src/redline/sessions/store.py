@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,6 +56,10 @@ class Damaged:
 
 
 class Store(Protocol):
+    def submit(self, events: Sequence[Event], *, durable: bool, settled: Callable[[StoreError | None], None]) -> None:
+        """`append` without the wait: `settled` is called once on the running loop, in the order of the calls."""
+        ...
+
     async def append(self, events: Sequence[Event], *, durable: bool) -> None:
         """Add events of one session, `seq` continuing its tail, else `StoreError("SECOND_WRITER")` and nothing is
         written. The first event of a session creates it. Returns once committed (flushed, if durable): the events

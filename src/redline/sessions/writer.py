@@ -7,13 +7,13 @@ import logging
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, groupby
 from pathlib import Path
 
-from redline.sessions.events import Event
 from redline.sessions.faults import store_error
-from redline.sessions.projection import Projection, project
+from redline.sessions.projection import Projection
 from redline.sessions.schema import require_known
 from redline.sessions.store import StoreError
 
@@ -35,18 +35,20 @@ class Append:
     rows: list[EncodedRow]
     durable: bool
     loop: asyncio.AbstractEventLoop
-    settled: asyncio.Future[None]
+    settled: Callable[[StoreError | None], None]
+    """Called on the loop."""
 
 
 @dataclass(slots=True)
 class Delete:
     session: str
     loop: asyncio.AbstractEventLoop
-    settled: asyncio.Future[bool]
+    settled: Callable[[StoreError | bool], None]
 
 
 Request = Append | Delete
-Outcome = tuple[Request, bool | StoreError | None]
+Answer = StoreError | bool | None
+Outcome = tuple[Request, Answer]
 
 
 class Writer:
@@ -94,39 +96,33 @@ class Writer:
 
     def _settle(self, run: list[Request]) -> list[Outcome]:
         """Commit a run of appends, or one delete."""
-        if isinstance(run[0], Delete):
-            return [self._guarded(run, self._delete)]
-        appends = [request for request in run if isinstance(request, Append)]
         try:
-            return list(zip(run, self._commit(appends), strict=True))
-        except (sqlite3.Error, StoreError):
+            return list(zip(run, self._attempt(run), strict=True))
+        except (sqlite3.Error, StoreError) as error:
             if len(run) == 1:
-                return [self._guarded(run, self._append_alone)]
+                return [(run[0], error if isinstance(error, StoreError) else store_error(error, self._path))]
         # One event that does not fit shall not cost the others: each is tried by itself.
-        return [self._guarded([request], self._append_alone) for request in run]
+        return [outcome for request in run for outcome in self._settle([request])]
 
-    def _guarded(self, run: list[Request], work: Callable[[Request], bool | StoreError | None]) -> Outcome:
+    def _attempt(self, run: list[Request]) -> list[Answer]:
+        if isinstance(run[0], Delete):
+            return [self._delete(run[0])]
+        appends = [request for request in run if isinstance(request, Append)]
+        durable = any(append.durable for append in appends)
+        self._begin(durable=durable)
         try:
-            return run[0], work(run[0])
-        except sqlite3.Error as error:
-            return run[0], store_error(error, self._path)
-        except StoreError as error:
-            return run[0], error
-
-    def _append_alone(self, request: Request) -> StoreError | None:
-        assert isinstance(request, Append)
-        return self._commit([request])[0]
-
-    def _commit(self, appends: list[Append]) -> list[StoreError | None]:
-        """One transaction; what the tail check refuses is left out of it and told, the rest is committed."""
-        self._begin(durable=any(append.durable for append in appends))
-        try:
-            results = [self._write(append) for append in appends]
+            if self._write_together(appends):
+                answers: list[Answer] = [None] * len(appends)
+            else:
+                # Some tail does not fit: from the start, one by one, to find whose.
+                self._roll_back()
+                self._begin(durable=durable)
+                answers = [None if self._write_together([append]) else self._refusal(append) for append in appends]
             self._connection.execute("COMMIT")
         except BaseException:
             self._roll_back()
             raise
-        return results
+        return answers
 
     def _begin(self, *, durable: bool) -> None:
         execute = self._connection.execute
@@ -148,31 +144,21 @@ class Writer:
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
-    def _write(self, append: Append) -> StoreError | None:
-        projection, session = append.projection, append.session
-        if not self._continue_tail(session, projection):
-            return self._refusal(append)
-        execute = self._connection.execute
-        if len(append.rows) == 1:
-            execute(_INSERT_EVENT, append.rows[0])
-        else:
-            self._connection.executemany(_INSERT_EVENT, append.rows)
-        for turn, seq in projection.turn_starts:
-            execute("INSERT OR IGNORE INTO turns VALUES (?, ?, ?)", (session, turn, seq))
-        for step in projection.intents:
-            if len(step) == 3:
-                execute("INSERT INTO open_intents VALUES (?, ?, ?, ?)", (session, *step))
-            else:
-                execute("DELETE FROM open_intents WHERE session = ? AND turn = ? AND call = ?", (session, *step))
-        return None
-
-    def _continue_tail(self, session: str, projection: Projection) -> bool:
-        """Move the session's tail from just before these events to their end, if it stands there."""
-        if projection.first == 1:
-            cursor = self._connection.execute(_INSERT_SESSION, _new_summary(session, projection))
-        else:
-            cursor = self._connection.execute(_UPDATE_SESSION, _summary_update(session, projection))
-        return cursor.rowcount == 1
+    def _write_together(self, appends: list[Append]) -> bool:
+        """False: some append does not continue its session's tail, and the transaction is not fit to commit; of a
+        single one, nothing was written."""
+        many = self._connection.executemany
+        for statement, values in _tail_moves(appends):
+            if many(statement, values).rowcount != len(values):
+                return False
+        many(_INSERT_EVENT, chain.from_iterable([append.rows for append in appends]))
+        for append in appends:
+            if append.projection.turn_starts:
+                many(_INSERT_TURN, [(append.session, turn, seq) for turn, seq in append.projection.turn_starts])
+            for step in append.projection.intents or ():
+                statement = _OPEN_INTENT if len(step) == 3 else _CLOSE_INTENTS
+                self._connection.execute(statement, (append.session, *step))
+        return True
 
     def _refusal(self, append: Append) -> StoreError:
         found = self._connection.execute(
@@ -191,7 +177,7 @@ class Writer:
             "Go on in that program, or open the session again here once it is closed there.",
         )
 
-    def _delete(self, request: Request) -> bool:
+    def _delete(self, request: Delete) -> bool:
         self._begin(durable=True)
         try:
             existed = self._connection.execute("DELETE FROM sessions WHERE session = ?", (request.session,)).rowcount
@@ -227,27 +213,51 @@ _UPDATE_SESSION = (
 )
 
 
-def prepared(session: str, events: Sequence[Event], encoded: Sequence[str]) -> tuple[Projection, list[EncodedRow]]:
-    """What an `Append` needs of its events."""
-    rows = [
-        (session, event.seq, event.v, event.at, event.type, text) for event, text in zip(events, encoded, strict=True)
-    ]
-    return project(events), rows
+_MOVE_TAIL = "UPDATE sessions SET last_seq = ?, updated_at = ? WHERE session = ? AND last_seq = ?"
+_INSERT_TURN = "INSERT OR IGNORE INTO turns (session, turn, seq) VALUES (?, ?, ?)"
+_OPEN_INTENT = "INSERT INTO open_intents (session, seq, turn, call) VALUES (?, ?, ?, ?)"
+_CLOSE_INTENTS = "DELETE FROM open_intents WHERE session = ? AND turn = ? AND call = ?"
 
 
-def _new_summary(session: str, projection: Projection) -> tuple[object, ...]:
+def _tail_moves(appends: list[Append]) -> Iterator[tuple[str, list[tuple[object, ...]]]]:
+    """The statements that move the tails, with the values of consecutive appends that share one."""
+    for statement, group in groupby(appends, _tail_statement):
+        values = _VALUES[statement]
+        yield statement, [values(append) for append in group]
+
+
+def _tail_statement(append: Append) -> str:
+    if append.projection.first == 1:
+        return _INSERT_SESSION
+    return _MOVE_TAIL if append.projection.plain else _UPDATE_SESSION
+
+
+def _moved_tail(append: Append) -> tuple[object, ...]:
+    of = append.projection
+    return of.last, of.updated_at, append.session, of.first - 1
+
+
+def _new_summary(append: Append) -> tuple[object, ...]:
+    of = append.projection
     return (
-        session, projection.workspace or "", projection.agent or "", projection.title or "", projection.started_at,
-        projection.updated_at, projection.last, projection.turns, projection.added, projection.removed,
-        bool(projection.closed),
+        append.session, of.workspace or "", of.agent or "", of.title or "", of.started_at, of.updated_at, of.last,
+        of.turns, of.added, of.removed, bool(of.closed),
     )  # fmt: skip
 
 
-def _summary_update(session: str, projection: Projection) -> tuple[object, ...]:
+def _summary_update(append: Append) -> tuple[object, ...]:
+    of = append.projection
     return (
-        projection.last, projection.updated_at, projection.workspace, projection.agent, projection.title,
-        projection.turns, projection.added, projection.removed, projection.closed, session, projection.first - 1,
+        of.last, of.updated_at, of.workspace, of.agent, of.title, of.turns, of.added, of.removed, of.closed,
+        append.session, of.first - 1,
     )  # fmt: skip
+
+
+_VALUES: dict[str, Callable[[Append], tuple[object, ...]]] = {
+    _INSERT_SESSION: _new_summary,
+    _MOVE_TAIL: _moved_tail,
+    _UPDATE_SESSION: _summary_update,
+}
 
 
 def _runs(group: list[Request]) -> Iterable[list[Request]]:
@@ -278,13 +288,8 @@ def _tell(outcomes: list[Outcome]) -> None:
 
 
 def _resolve(outcomes: list[Outcome]) -> None:
-    for request, outcome in outcomes:
-        settled = request.settled
-        if settled.done():
-            continue
-        if isinstance(outcome, StoreError):
-            settled.set_exception(outcome)
-        elif isinstance(request, Delete):
-            request.settled.set_result(outcome is True)
-        else:
-            request.settled.set_result(None)
+    for request, answer in outcomes:
+        try:
+            request.settled(answer)  # type: ignore[arg-type]  # an append is never answered by a bool, nor a delete by None
+        except Exception:  # one waiter's fault shall not leave the others waiting
+            _log.exception("a waiter for the log failed")
