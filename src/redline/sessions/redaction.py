@@ -160,9 +160,7 @@ class Redactor:
             if not spans:
                 break
             bare = _masked(bare, spans)
-            places = (
-                _Marks(places.tokens and (0,), places.names and (0,)) if len(bare) <= LONG_LINE else _everywhere(bare)
-            )
+            places = _again(bare, places)
         return bare + ending
 
     def _spans(self, line: str, places: _Marks) -> Iterator[Span]:
@@ -218,9 +216,10 @@ class _Marks:
         self.names = names
 
 
-def _everywhere(line: str) -> _Marks:
-    every = range(0, len(line), _WINDOW)
-    return _Marks(every, every)
+def _again(line: str, places: _Marks) -> _Marks:
+    """For a second look at a line that has been masked once."""
+    windows = range(0, len(line), _WINDOW)
+    return _Marks(windows if places.tokens else (), windows if places.names else ())
 
 
 def _candidates(data: bytes) -> Iterator[tuple[int, bytes, _Marks]]:

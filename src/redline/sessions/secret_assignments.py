@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _NAME = (
     r"(?P<name>(?:pass(?:word|wd|phrase|code|wort)?|pwd|secret|token|credentials?|authorization"
-    r"|(?:api|access|secret|private|auth|account|encryption|signing|master|shared|service|subscription|license)[_.\- ]?key"
+    r"|(?:api|access|secret|private|auth|account|encryption|signing|master|shared|service|subscription)[_.\- ]?key"
     r"|(?<![A-Za-z0-9_.\-])key))"
 )
 _SUFFIX = (
@@ -34,7 +34,8 @@ _SEPARATOR = re.compile(
 _QUOTED = re.compile(r"(?P<prefix>[rbufRBUF]{1,2}|@|L)?(?P<quote>\\{0,4}(?:\"\"\"|'''|[\"'`]))")
 _BARE = re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]+")
 _ENV_LINE = re.compile(
-    r"[ +\-]?\s*(?:(?:export|set|setenv|declare -x|ENV|ARG|-e|--env)\s+)?(?P<key>[A-Z][A-Z0-9_]*)=(?P<value>[^\s\"'`].*)"
+    r"[ +\-]?\s*(?:(?:export|set|setenv|declare -x|ENV|ARG|-e|--env)\s+)?"
+    r"(?P<key>[A-Z][A-Z0-9_]*)=(?P<value>[^\s\"'`].*)"
 )
 _WHOLE_LINE_KEY = re.compile(r"[ +\-]?\s*(?:-\s+)?[\"']?[\w.\-]*$")
 

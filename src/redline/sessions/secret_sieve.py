@@ -1,8 +1,8 @@
 """The fast look that a clean text costs: which lines might hold a secret at all.
 
 It works on UTF-8 bytes with the few primitives that run at memory speed (`translate`, `lower`, `find`), because nearly
-all text is clean. Every token that the rules know holds a run of 20 or more characters of `A-Za-z0-9_-`, so the runs are
-cut out first and only they are searched for the tokens' prefixes; names such as `password`, and `://`, are searched
+all text is clean. Every token that the rules know holds a run of 20 or more characters of `A-Za-z0-9_-`, so the runs
+are cut out first and only they are searched for the tokens' prefixes; names such as `password`, and `://`, are searched
 for in the whole text and looked at once more where they stand.
 """
 

@@ -8,6 +8,7 @@ durability is the point: see `docs/decisions/store-of-bytes.md`. No git configur
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import hashlib
@@ -242,11 +243,10 @@ class SessionBytes:
         self.store = store
         self.session = session
 
-    def put(self, *data: bytes) -> list[str | None]:
-        return self.store.put(self.session, *data)
-
-    def get(self, blob: str) -> bytes | None:
-        return self.store.get(self.session, blob)
+    async def put(self, data: bytes) -> str | None:
+        """Keep the bytes; their blob id, or None where they are over a bound. Raises BytesError."""
+        [blob] = await asyncio.to_thread(self.store.put, self.session, data)
+        return blob
 
 
 def blob_id(data: bytes) -> str:
