@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from redline.tools.permission import PermissionOutcome, PermissionRequest
-from redline.transcript.rows import AnyRow, SessionState
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redline.tools.permission import PermissionOutcome, PermissionRequest
+    from redline.transcript.rows import AnyRow, SessionState
 
 
 class Surface(Protocol):

@@ -1,0 +1,94 @@
+"""Which rows may be drawn, and when.
+
+A terminal only grows, so a row is drawn once, when it is settled, and never before an earlier one. What stands there
+after a turn is then the same as what a replay of the log draws, whatever ran at the same time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from redline.transcript.rows import (
+    AgentRow,
+    AnyRow,
+    PlanRow,
+    SessionState,
+    ThoughtRow,
+    ToolRow,
+    TurnEndRow,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+class InOrder:
+    """Takes upserts as they come, gives rows as they may be drawn."""
+
+    def __init__(self, since: int = 0) -> None:
+        """`since`: a `seq`; rows that began at it or earlier were drawn before, and are not drawn again."""
+        self._since = since
+        self._waiting: dict[str, AnyRow] = {}
+        self._drawn: dict[str, AnyRow] = {}
+        self._last_seq = 0
+        self._running = True
+
+    @property
+    def waiting(self) -> list[AnyRow]:
+        """Not drawn yet, by `seq`."""
+        return sorted(self._waiting.values(), key=lambda row: row.seq)
+
+    def take(self, rows: Sequence[AnyRow], state: SessionState) -> None:
+        self._running = state.running
+        for row in rows:
+            self._last_seq = max(self._last_seq, row.seq)
+            known = self._waiting.get(row.id) or self._drawn.get(row.id)
+            if known is not None and row.revision < known.revision:
+                continue
+            if row.id in self._drawn:
+                again = _again(self._drawn[row.id], row)
+                self._drawn[row.id] = row
+                if again is not None:
+                    self._waiting[row.id] = again
+            elif row.seq > self._since:
+                self._waiting[row.id] = row
+
+    def ready(self) -> Iterator[AnyRow]:
+        """Each settled row, up to the first one that is not."""
+        for row in self.waiting:
+            if not self._settled(row):
+                return
+            del self._waiting[row.id]
+            self._drawn.setdefault(row.id, row)
+            yield row
+
+    def is_next(self, row: str) -> bool:
+        """Nothing else has to be drawn before this row (which may not have come yet)."""
+        waiting = self.waiting
+        return not waiting or waiting[0].id == row
+
+    def _settled(self, row: AnyRow) -> bool:
+        if isinstance(row, ToolRow):
+            return row.ended
+        if isinstance(row, AgentRow | ThoughtRow | PlanRow):
+            return not self._running or row.seq < self._last_seq
+        return True
+
+
+def _again(drawn: AnyRow, row: AnyRow) -> AnyRow | None:
+    """What has to be drawn of a row that changed after it was drawn: nothing, its new end, or the whole."""
+    if isinstance(drawn, AgentRow) and isinstance(row, AgentRow):
+        rest = row.text[len(drawn.text) :]
+        return replace(row, text=rest.lstrip("\n")) if row.text.startswith(drawn.text) and rest.strip() else None
+    if isinstance(drawn, ToolRow) and isinstance(row, ToolRow):
+        return row if _said(drawn) != _said(row) else None
+    if isinstance(drawn, PlanRow) and isinstance(row, PlanRow):
+        return row if drawn.entries != row.entries else None
+    if isinstance(drawn, TurnEndRow) and isinstance(row, TurnEndRow):
+        return row if replace(drawn, revision=row.revision) != row else None
+    return None
+
+
+def _said(row: ToolRow) -> tuple[object, ...]:
+    return row.status, row.changes, row.error, row.warnings, row.result_view

@@ -1,0 +1,238 @@
+"""The pipe form: what a session says when nobody looks at a terminal.
+
+The output is a patch with remarks. Each applied change is a section that starts with `diff --git` and that `git apply`
+takes in the workspace, in order. Every other line starts with `# `: what the user and the agent said, how each call
+ended, errors with their remedy, and how the turn ended. git and patch pass over such lines, and nothing that an agent
+wrote can be taken for a change. So `redline run "…" > changes.patch` gives a file that can be applied.
+
+A change that cannot be applied from the log alone (masked secrets, bytes that are not UTF-8, binary, too large for the
+log) stands there as remarks too, with the command that prints it whole. Calls that changed nothing on disk are never
+printed as a change: a rejected or failed edit is one remark.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+from redline.changes.names import quoted, relative
+from redline.changes.patch import unified
+from redline.surfaces.terminal.card import Setting
+from redline.surfaces.terminal.order import InOrder
+from redline.surfaces.terminal.tool import NOT_APPLIED, NOT_RUN
+from redline.surfaces.terminal.visible import visible, visible_prose
+from redline.transcript.rows import (
+    AgentRow,
+    AnyRow,
+    FoundRow,
+    NoticeRow,
+    OtherRow,
+    Problem,
+    RevertRow,
+    SessionState,
+    ToolRow,
+    TurnEndRow,
+    UserRow,
+)
+from redline.views import TerminalCall, TerminalResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from redline.changes.record import FileChange
+    from redline.tools.permission import PermissionOutcome, PermissionRequest
+
+
+class PipeSurface:
+    """Writes to a stream that is no terminal. A reader that goes away ends the writing, not the turn."""
+
+    name = "pipe"
+    shows_changes = True
+
+    def __init__(self, stdout: TextIO, *, workspace: Path | str = "", since: int = 0) -> None:
+        """`workspace`: what paths are relative to, if not what the session's log says. `since`: as for the
+        terminal."""
+        self._stdout = stdout
+        self._workspace = str(workspace)
+        self._order = InOrder(since)
+        self._open = True
+
+    async def show(self, rows: Sequence[AnyRow], state: SessionState) -> None:
+        self._order.take(rows, state)
+        root = self._workspace or state.workspace
+        for row in self._order.ready():
+            self._write("".join(f"{line}\n" for line in plain_row(row, workspace=root, session=state.session)))
+
+    async def stream(self, row: str, turn: int, kind: str, text: str) -> None:
+        """The committed rows say it all."""
+
+    async def ask(self, request: PermissionRequest) -> PermissionOutcome | None:  # noqa: ARG002 - the contract's
+        return None
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+    def _write(self, text: str) -> None:
+        if not self._open or not text:
+            return
+        try:
+            buffer = getattr(self._stdout, "buffer", None)
+            if buffer is not None:
+                buffer.write(text.encode("utf-8", "backslashreplace"))
+            else:
+                self._stdout.write(text)
+            self._stdout.flush()
+        except (BrokenPipeError, ValueError):
+            self._open = False
+
+
+def plain_row(row: AnyRow, *, workspace: str = "", session: str = "") -> Iterator[str]:
+    """The lines of a row in the pipe form."""
+    setting = Setting(workspace, session)
+    match row:
+        case UserRow():
+            yield from _remarks(f"> {row.text}")
+        case AgentRow() if row.text.strip():
+            yield from _remarks(row.text.rstrip())
+        case ToolRow():
+            yield from _tool(row, setting)
+        case RevertRow():
+            for change in row.changes:
+                yield from _change(change, "undone", setting)
+        case FoundRow():
+            for change in row.changes:
+                yield from _change(change, "found on disk", setting)
+        case NoticeRow():
+            yield from _problem(row.problem, row.level)
+        case TurnEndRow():
+            yield from _turn_end(row, setting)
+        case OtherRow():
+            yield from _remarks(row.title)
+        case _:
+            return
+
+
+def _tool(row: ToolRow, setting: Setting) -> Iterator[str]:
+    ended_well = row.status in ("applied", "completed")
+    for change in row.changes:
+        word = "applied" if ended_well else f"applied, although the call ended as {row.status}"
+        yield from _change(change, word, setting)
+    landed = {change.path for change in row.changes}
+    if not ended_well:
+        for change in row.proposed:
+            if change.path not in landed:
+                yield from _remarks(f"{_name(change, setting)}: {NOT_APPLIED.get(row.status, 'not applied')}")
+    if not row.changes and (ended_well or not row.proposed):
+        yield from _remarks(f"{_title(row)}: {_ending(row)}")
+    for warning in row.warnings:
+        yield from _remarks(f"warning: {warning}")
+    if row.error is not None:
+        yield from _problem(row.error, "error")
+
+
+def _title(row: ToolRow) -> str:
+    title = (row.result_view.title if row.result_view is not None else None) or row.call_view.title or row.name
+    return f"$ {title}" if isinstance(row.call_view, TerminalCall) else title
+
+
+def _ending(row: ToolRow) -> str:
+    result = row.result_view
+    if isinstance(result, TerminalResult):
+        if result.signal:
+            return f"ended by {result.signal}"
+        if result.exit_code is not None:
+            return f"exit {result.exit_code}"
+    note = getattr(result, "note", None)
+    return note or NOT_RUN.get(row.status, "done")
+
+
+def _change(change: FileChange, word: str, setting: Setting) -> Iterator[str]:
+    reason = _why_not_a_patch(change)
+    yield from _remarks(f"{_name(change, setting)}: {word}" + (f" ({reason})" if reason else ""))
+    if reason is None:
+        yield from _section(change, setting)
+        return
+    command = setting.command(change.path)
+    if command is not None:
+        yield from _remarks(f"as a patch: {command} --patch")
+    yield from _remarks(unified(change).rstrip("\n"))
+
+
+def _name(change: FileChange, setting: Setting) -> str:
+    old = f"{setting.path(change.old_path)} -> " if change.old_path else ""
+    counts = f" -{change.removed} +{change.added}" if change.added or change.removed else ""
+    return f"{change.operation} {old}{setting.path(change.path)}{counts}"
+
+
+def _why_not_a_patch(change: FileChange) -> str | None:
+    sides = [side for side in (change.before, change.after) if side is not None]
+    reasons: list[tuple[bool, str]] = [
+        (change.redacted, "secrets are masked"),
+        (any(not side.utf8 for side in sides), "not UTF-8"),
+        (change.file_type == "binary", "binary"),
+        (change.file_type == "unknown", "no text to compare"),
+        (change.truncated, "too large for the log"),
+        (not change.anchored, "its place in the file is unknown"),
+        (_is_odd(change), "its lines cannot be written as UTF-8"),
+    ]
+    return next((reason for holds, reason in reasons if holds), None)
+
+
+def _is_odd(change: FileChange) -> bool:
+    return any(not line.isascii() and _has_surrogate(line) for hunk in change.hunks for line in hunk.lines)
+
+
+def _has_surrogate(line: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in line)
+
+
+def _section(change: FileChange, setting: Setting) -> Iterator[str]:
+    """A `diff --git` section out of the record alone."""
+    root = setting.workspace or None
+    old, new = relative(change.old_path or change.path, root), relative(change.path, root)
+    yield f"diff --git {quoted('a/' + old)} {quoted('b/' + new)}"
+    yield from _modes(change)
+    if change.operation == "move":
+        yield from (f"rename from {quoted(old)}", f"rename to {quoted(new)}")
+    if change.hunks:
+        yield "--- /dev/null" if change.operation == "add" else f"--- {quoted('a/' + old)}"
+        yield "+++ /dev/null" if change.operation == "delete" else f"+++ {quoted('b/' + new)}"
+        yield from unified(change, limit=None).removesuffix("\n").split("\n")[2:]
+
+
+def _modes(change: FileChange) -> Iterator[str]:
+    link = change.file_type == "symlink"
+    old, new = (
+        "120000" if link else "100755" if side is not None and side.executable else "100644"
+        for side in (change.before, change.after)
+    )
+    if change.operation == "add":
+        yield f"new file mode {new}"
+    elif change.operation == "delete":
+        yield f"deleted file mode {old}"
+    elif old != new:
+        yield from (f"old mode {old}", f"new mode {new}")
+
+
+def _turn_end(row: TurnEndRow, setting: Setting) -> Iterator[str]:
+    yield from _remarks(f"turn {row.turn}: {row.reason}")
+    for total in row.net:
+        bound = "" if total.exact else "about "
+        counts = f" {bound}-{total.removed} +{total.added}" if total.counted else ""
+        yield from _remarks(f"net {total.operation} {setting.path(total.path)}{counts}")
+    if row.input_tokens or row.output_tokens:
+        cost = "cost unknown" if row.cost is None else f"${row.cost:.4f}"
+        yield from _remarks(f"{row.input_tokens} tokens in, {row.output_tokens} out, {cost}")
+    if row.error is not None:
+        yield from _problem(row.error, "error")
+
+
+def _problem(problem: Problem, level: str) -> Iterator[str]:
+    yield from _remarks(f"{level} {problem.code}: {problem.message}")
+    if problem.remedy:
+        yield from _remarks(problem.remedy)
+
+
+def _remarks(text: str) -> Iterator[str]:
+    for line in visible_prose(text).split("\n"):
+        yield f"# {visible(line)}".rstrip()

@@ -1,0 +1,200 @@
+"""The terminal as a surface: draws rows as they settle, streams the agent's text, asks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from rich.text import Text
+
+from redline.surfaces.terminal import prompt
+from redline.surfaces.terminal.answer import read_line
+from redline.surfaces.terminal.card import Setting
+from redline.surfaces.terminal.look import STRONG, glyphs
+from redline.surfaces.terminal.order import InOrder
+from redline.surfaces.terminal.rows import render_row
+from redline.surfaces.terminal.sheet import Drawing, Sheet
+from redline.surfaces.terminal.visible import visible_prose
+from redline.surfaces.terminal.working import Working
+from redline.transcript.rows import AgentRow, AnyRow, SessionState, ToolRow
+from redline.views import TerminalCall
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rich.console import Console, RenderableType
+
+    from redline.tools.permission import PermissionOutcome, PermissionRequest
+
+
+class TerminalSurface:
+    """One terminal. Text that a model writes appears line by line; everything else once it is settled."""
+
+    name = "terminal"
+    shows_changes = True
+
+    def __init__(
+        self,
+        console: Console,
+        *,
+        workspace: Path | str,
+        ask: bool = True,
+        since: int = 0,
+        whole: bool = False,
+        stdin: TextIO | None = None,
+    ) -> None:
+        """`ask`: questions may be put to whoever sits there. `since`: a `seq`; rows that began at it or earlier are
+        not drawn. `whole`: nothing is folded. `stdin`: where answers come from (the process's own)."""
+        self._console = console
+        self._workspace = str(workspace)
+        self._may_ask = ask
+        self._whole = whole
+        self._stdin = stdin if stdin is not None else sys.stdin
+        self._order = InOrder(since)
+        self._working = Working(console)
+        self._one_question = asyncio.Lock()
+        self._asking = False
+        self._state = SessionState(session="")
+        self._streamed: dict[str, str] = {}
+        """By row: the text that was streamed so far."""
+        self._printed: dict[str, int] = {}
+        """By row: how many characters of its text stand in the terminal, always whole lines."""
+        _survive_odd_encodings(console)
+
+    async def show(self, rows: Sequence[AnyRow], state: SessionState) -> None:
+        self._state = state
+        self._order.take(rows, state)
+        self._draw()
+
+    async def stream(self, row: str, turn: int, kind: str, text: str) -> None:  # noqa: ARG002 - the contract's
+        if kind == "agent":
+            self._streamed[row] = self._streamed.get(row, "") + text
+        self._draw(writing=kind)
+
+    async def ask(self, request: PermissionRequest) -> PermissionOutcome | None:
+        if not self._may_ask or not self._console.is_terminal or not _is_terminal(self._stdin):
+            return None
+        async with self._one_question:
+            self._asking = True
+            self._working.stop()
+            try:
+                return await self._ask(request)
+            except KeyboardInterrupt:
+                self._console.print()
+                return "cancelled"
+            except asyncio.CancelledError:
+                self._console.print()
+                raise
+            except OSError:
+                return None
+            finally:
+                self._asking = False
+                self._draw()
+
+    def close(self) -> None:
+        """Take the working line away; what was drawn stays."""
+        self._working.stop()
+
+    # Drawing.
+
+    def _draw(self, writing: str = "") -> None:
+        if self._asking:
+            return
+        for row in self._order.ready():
+            if isinstance(row, AgentRow):
+                self._finish_text(row)
+            else:
+                self._print(render_row(row, workspace=self._workspace, session=self._state.session, whole=self._whole))
+        partial = self._stream_on()
+        if self._state.running:
+            self._working.show(self._doing(writing), partial)
+        else:
+            self._working.stop()
+
+    def _print(self, renderable: RenderableType) -> None:
+        self._console.print(renderable, highlight=False, crop=False, overflow="ignore")
+
+    def _stream_on(self) -> str:
+        """Print the whole lines of streamed text that may be printed; what is left of the last line."""
+        for row, text in self._streamed.items():
+            if not self._order.is_next(row):
+                return ""
+            self._print_lines(row, text)
+            return text[self._printed.get(row, 0) :]
+        return ""
+
+    def _print_lines(self, row: str, text: str) -> None:
+        """Whole lines only; blank ones wait for what follows them, since at the end of a text they are not drawn."""
+        done = self._printed.get(row, 0)
+        ready = text[done : text.rfind("\n") + 1]
+        if ready.strip():
+            kept = ready.rstrip("\n \t") + "\n"
+            self._printed[row] = done + ready.index("\n", len(kept) - 1) + 1
+            self._print(_prose(ready[: self._printed[row] - done].removesuffix("\n")))
+
+    def _finish_text(self, row: AgentRow) -> None:
+        """What is not there yet of a committed text. If what was streamed is not how it begins, all of it."""
+        streamed = self._streamed.pop(row.id, "")
+        printed = self._printed.pop(row.id, 0)
+        if not row.text.startswith(streamed[:printed]):
+            printed = 0
+        rest = row.text[printed:].rstrip("\n")
+        if rest.strip():
+            self._print(_prose(rest))
+        if row.text.strip():
+            self._console.print()
+
+    def _doing(self, writing: str) -> str:
+        for row in self._order.waiting:
+            if isinstance(row, ToolRow):
+                title = row.call_view.title
+                last = row.output.rstrip().rsplit("\n", 1)[-1] if row.output.strip() else ""
+                doing = f"$ {title}" if isinstance(row.call_view, TerminalCall) else title
+                return f"{doing}   {last}" if last else doing
+        return {"thought": "Thinking", "agent": "Writing"}.get(writing, "Working")
+
+    # Asking.
+
+    async def _ask(self, request: PermissionRequest) -> PermissionOutcome:
+        setting = Setting(self._workspace, self._state.session, whole=True)
+        request_view = Drawing(lambda sheet: prompt.draw_request(sheet, request, setting))
+        self._print(request_view)
+        bottom = glyphs(self._console.options).bottom
+        while True:
+            self._console.print(Text(prompt.question(request, bottom), style=STRONG), end="", soft_wrap=True)
+            self._console.file.flush()
+            outcome = prompt.answer(await read_line(self._stdin.fileno()), request)
+            if outcome == prompt.VIEW:
+                await asyncio.to_thread(self._page, request_view)
+            elif outcome is not None:
+                self._console.print()
+                return outcome  # type: ignore[return-value]
+
+    def _page(self, view: Drawing) -> None:
+        with self._console.pager(styles=False):
+            self._print(view)
+
+
+def _prose(text: str) -> Drawing:
+    def draw(sheet: Sheet) -> None:
+        sheet.paragraph(Text(visible_prose(text)))
+
+    return Drawing(draw)
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except (ValueError, AttributeError):
+        return False
+
+
+def _survive_odd_encodings(console: Console) -> None:
+    """A terminal whose encoding lacks a character gets its escape, not a crash."""
+    reconfigure = getattr(console.file, "reconfigure", None)
+    if reconfigure is not None:
+        with contextlib.suppress(ValueError, OSError):
+            reconfigure(errors="backslashreplace")

@@ -1,0 +1,229 @@
+"""Drawing a tool call: cards for changes, a terminal for a command, one line for what only looks.
+
+What is on disk has a solid frame, colour and the word `applied`. Everything else, whatever it was meant to do, has a
+loose frame, no colour and says that it is not applied.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from redline.surfaces.terminal import card
+from redline.surfaces.terminal.look import FAULT, HIDDEN, QUIET, STRONG
+from redline.surfaces.terminal.visible import pieces, visible, visible_prose
+from redline.transcript.fields import block_text
+from redline.views import DiffResult, GenericCall, TerminalCall, TerminalResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from redline.changes.record import FileChange
+    from redline.surfaces.terminal.card import Setting
+    from redline.surfaces.terminal.sheet import Frame, Sheet
+    from redline.transcript.rows import Problem, ToolRow, ToolStatus
+
+OUTPUT_HEAD, OUTPUT_TAIL = 8, 16
+"""Lines of a command's output that are shown of a longer one."""
+CONTENT_LINES = 6
+QUIET_KINDS = frozenset(("read", "search"))
+"""What they found is for the model; one line says that they ran."""
+
+NOT_APPLIED: Mapping[ToolStatus, str] = {
+    "proposed": "proposed, not applied",
+    "running": "running, not applied yet",
+    "failed": "failed, not applied",
+    "rejected": "rejected, not applied",
+    "cancelled": "cancelled, not applied",
+    "interrupted": "interrupted, not applied",
+    "unknown": "outcome unknown, not counted as applied",
+}
+NOT_RUN: Mapping[ToolStatus, str] = {
+    "proposed": "proposed, not run",
+    "running": "running",
+    "failed": "failed",
+    "rejected": "rejected, not run",
+    "cancelled": "cancelled",
+    "interrupted": "interrupted",
+    "unknown": "outcome unknown",
+}
+_LEFT: Mapping[ToolStatus, str] = {
+    "running": "applied; the call still runs",
+    "failed": "applied, although the call failed",
+    "cancelled": "applied before the call was cancelled",
+    "interrupted": "applied before the interruption",
+    "rejected": "applied, although the call was rejected",
+    "unknown": "applied; how the call ended is unknown",
+}
+
+
+def draw_tool(sheet: Sheet, row: ToolRow, setting: Setting) -> None:
+    if isinstance(row.call_view, TerminalCall):
+        _terminal(sheet, row, row.call_view, setting)
+    elif row.changes or row.proposed:
+        _changes(sheet, row, setting)
+    else:
+        _plain(sheet, row, setting)
+
+
+def _changes(sheet: Sheet, row: ToolRow, setting: Setting) -> None:
+    """A card a change; what the call as a whole has to say stands in the last one."""
+    landed = {change.path for change in row.changes}
+    waiting: Sequence[FileChange] = () if row.status in ("applied", "completed") else row.proposed
+    cards = [(change, True) for change in row.changes]
+    cards += [(change, False) for change in waiting if change.path not in landed]
+    for change, applied in cards:
+        frame = sheet.frame(solid=applied)
+        status = _applied_word(row, change) if applied else _not_applied_word(row)
+        frame.head(card.head(change, setting, sheet.glyphs, applied=applied, status=status))
+        noted = isinstance(row.result_view, DiffResult) and bool(row.result_view.note)
+        card.draw_lines(frame, change, setting, sheet.glyphs, applied=applied, explain=not noted)
+        if (change, applied) == cards[-1]:
+            _remarks(frame, row, sheet)
+        frame.close()
+    if not cards:
+        _plain(sheet, row, setting)
+        return
+    sheet.blank()
+
+
+def _applied_word(row: ToolRow, change: FileChange) -> str:
+    word = _LEFT.get(row.status, "applied")
+    if change.provenance == "reported":
+        word = "reported by the agent, not checked"
+    elif change.provenance == "observed":
+        word += ", found on disk"
+    return f"{word}, taken back later" if row.reverted or change.path in row.reverted_paths else word
+
+
+def _not_applied_word(row: ToolRow) -> str:
+    if row.status == "rejected" and row.permission == "unavailable":
+        return "nobody could be asked, not applied"
+    return NOT_APPLIED.get(row.status, "not applied")
+
+
+def _terminal(sheet: Sheet, row: ToolRow, view: TerminalCall, setting: Setting) -> None:
+    result = row.result_view if isinstance(row.result_view, TerminalResult) else None
+    frame = sheet.frame(solid=row.status in ("completed", "applied"))
+    title = Text()
+    for at, line in enumerate(view.title.split("\n")):
+        title.append("\n" if at else "").append("  " if at else "$ ", style=STRONG)
+        for piece in pieces(line):
+            title.append(piece.text, style=HIDDEN if piece.stands_for_hidden else STRONG)
+    status, style = _exit(row, result)
+    frame.head(title.append(f" {sheet.glyphs.dot} ").append(status, style=style))
+    if view.description:
+        frame.note(Text(visible(view.description), style=QUIET))
+    output = result.output if result is not None else row.output
+    for shown in _bounded(output, OUTPUT_HEAD, OUTPUT_TAIL, sheet, whole=setting.whole):
+        frame.verbatim(shown)
+    _remarks(frame, row, sheet)
+    frame.close()
+    for change in row.changes:
+        of_command = sheet.frame(solid=True)
+        of_command.head(card.head(change, setting, sheet.glyphs, applied=True, status=_applied_word(row, change)))
+        card.draw_lines(of_command, change, setting, sheet.glyphs, applied=True)
+        of_command.close()
+    sheet.blank()
+
+
+def _exit(row: ToolRow, result: TerminalResult | None) -> tuple[str, str]:
+    if result is not None and result.signal:
+        return f"ended by {visible(result.signal)}", FAULT
+    if result is not None and result.exit_code is not None:
+        return f"exit {result.exit_code}", FAULT if result.exit_code else ""
+    if row.status == "rejected" and row.permission == "unavailable":
+        return "nobody could be asked, not run", FAULT
+    return NOT_RUN.get(row.status, "done"), STRONG if row.status in NOT_RUN else ""
+
+
+def _plain(sheet: Sheet, row: ToolRow, setting: Setting) -> None:
+    """One line for a call that went well; a frame where there is more to say."""
+    title = visible(_title(row))
+    note = row.result_view.note if isinstance(row.result_view, DiffResult) else None
+    content = _content(row, setting, sheet)
+    well = row.status in ("completed", "applied")
+    if well and not row.error and not row.warnings and not content:
+        said = f" {sheet.glyphs.dot} {visible(note)}" if note else ""
+        sheet.paragraph(Text(title).append(said), f"{sheet.glyphs.bullet} ")
+        return
+    frame = sheet.frame(solid=well)
+    head = Text(title, style=STRONG)
+    if not well:
+        words = NOT_APPLIED if _mutates(row) else NOT_RUN
+        status = _not_applied_word(row) if _mutates(row) else words.get(row.status, "")
+        head.append(f" {sheet.glyphs.dot} {status}")
+    frame.head(head)
+    for line in content:
+        frame.verbatim(line)
+    _remarks(frame, row, sheet)
+    frame.close()
+    sheet.blank()
+
+
+def _mutates(row: ToolRow) -> bool:
+    kind = row.call_view.kind if isinstance(row.call_view, GenericCall) else "edit"
+    return kind in ("edit", "delete", "move")
+
+
+def _title(row: ToolRow) -> str:
+    result = row.result_view.title if row.result_view is not None else None
+    return result or row.call_view.title or row.name or "A call of a tool"
+
+
+def _content(row: ToolRow, setting: Setting, sheet: Sheet) -> list[Text]:
+    """What the call gave, for a tool of no known kind, and for one that failed without a recorded error."""
+    view = row.call_view
+    kind = view.kind if isinstance(view, GenericCall) else "edit"
+    known = kind in QUIET_KINDS or kind in ("edit", "delete", "move")
+    failed = row.status in ("failed", "unknown") and row.error is None
+    if known and not failed:
+        return []
+    blocks = getattr(row.result_view, "content", ()) if row.result_view is not None else ()
+    return _bounded(block_text(blocks) or row.output, CONTENT_LINES, 0, sheet, whole=setting.whole)
+
+
+def _bounded(text: str, head: int, tail: int, sheet: Sheet, *, whole: bool) -> list[Text]:
+    """The lines of a text, its middle left out where it is long."""
+    text = text.rstrip("\n")
+    if not text:
+        return []
+    kept = text.split("\n")
+    left_out = 0
+    if not whole and len(kept) > head + tail + 1:
+        left_out = len(kept) - head - tail
+        kept = kept[:head] + kept[len(kept) - tail :]
+    shown = [_output_line(line, whole=whole) for line in kept]
+    if left_out:
+        shown.insert(head, Text(f"{sheet.glyphs.skip} {left_out} lines left out", style=QUIET))
+    return shown
+
+
+def _output_line(line: str, *, whole: bool) -> Text:
+    # A progress bar rewrites its line; its last state is what a terminal would show.
+    line = line.rstrip("\r").rsplit("\r", 1)[-1].expandtabs(8)
+    cut = "" if whole or len(line) <= 1000 else f" [{len(line) - 1000} more characters]"
+    text = Text()
+    for piece in pieces(line if whole else line[:1000]):
+        text.append(piece.text, style=HIDDEN if piece.stands_for_hidden else "")
+    return text.append(cut, style=QUIET)
+
+
+def _remarks(frame: Frame, row: ToolRow, sheet: Sheet) -> None:
+    """What the call as a whole has to say: a note, warnings, its error with the remedy."""
+    if isinstance(row.result_view, DiffResult) and row.result_view.note and row.changes:
+        frame.note(Text(visible_prose(row.result_view.note), style=STRONG))
+    for warning in row.warnings:
+        frame.note(Text(f"{sheet.glyphs.warning} {visible_prose(warning)}", style=STRONG))
+    if row.error is not None:
+        _problem(frame, row.error)
+
+
+def _problem(frame: Frame, problem: Problem) -> None:
+    text = Text(visible(problem.code), style=FAULT)
+    if problem.message:
+        text.append(": ", style=FAULT).append(visible_prose(problem.message))
+    frame.note(text)
+    if problem.remedy:
+        frame.note(Text(visible_prose(problem.remedy)))
