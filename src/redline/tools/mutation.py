@@ -172,9 +172,9 @@ def _blob(content: Content | None) -> Blob | None:
     return None if content is None else content.blob
 
 
-def _moved(outcome: Outcome) -> dict[str, str]:
+def _moved(outcome: Outcome) -> dict[str, Any]:
     moved = outcome.moved_to
-    return {} if moved is None else {"moved_to": str(moved.path), "moved_real": moved.key}
+    return {} if moved is None else {"moved_to": str(moved.path), "moved": {"real": moved.key}}
 
 
 async def to_its_end(work: Awaitable[T]) -> T:

@@ -1,7 +1,7 @@
 """From the facts of a mutation to the change that the log keeps: compared, masked, cut to the log's limit.
 
-A proposal and the intent that follows it are mostly of the same bytes, and an edit's `before` is mostly the `after` of
-the one before it; so what was computed last is kept by blob id and not computed again.
+A proposal and the intent that follows it are mostly of the same bytes; so what was computed last is kept by blob id and
+not computed again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections import OrderedDict
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from redline.changes.compare import describe, without_basis
 from redline.changes.mask import mask_lines
@@ -19,7 +19,7 @@ from redline.changes.shorten import LOG_LIMIT, shortened
 from redline.sessions.redaction import Redactor, holds_mask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from redline.files.seam import Content, Outcome
 
@@ -27,12 +27,9 @@ _INLINE = 512 * 1024
 """Bytes of both sides up to which the work is done at once: it takes a few milliseconds, less than other work that
 waits would notice. Larger ones go to a thread."""
 _KEPT = 16
-"""Changes and masks that are kept for the next step."""
+"""Changes that are kept for the next step."""
 
 _OPERATIONS: Mapping[str, Operation] = {"create": "add", "update": "modify", "delete": "delete", "move": "move"}
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class Recorder:
@@ -40,7 +37,6 @@ class Recorder:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._masks: OrderedDict[str, dict[int, str]] = OrderedDict()
         self._changes: OrderedDict[object, FileChange] = OrderedDict()
 
     async def change(self, outcome: Outcome, provenance: Provenance, *, limit: int = LOG_LIMIT) -> FileChange:
@@ -53,7 +49,9 @@ class Recorder:
                 kept = await asyncio.to_thread(self._compute, outcome, limit)
             else:
                 kept = self._compute(outcome, limit)
-            _keep(self._changes, key, kept)
+            self._changes[key] = kept
+            while len(self._changes) > _KEPT:
+                self._changes.popitem(last=False)
         return kept if kept.provenance == provenance else replace(kept, provenance=provenance)
 
     def masked(self, text: str) -> str:
@@ -70,16 +68,16 @@ class Recorder:
     def _compute(self, outcome: Outcome, limit: int) -> FileChange:
         change = described(outcome)
         if change.hunks:
-            change = mask_lines(change, self._masks_of(outcome.before), self._masks_of(outcome.after))
+            old = [(hunk.old_start, hunk.old_start + hunk.old_lines - 1) for hunk in change.hunks if hunk.old_lines]
+            new = [(hunk.new_start, hunk.new_start + hunk.new_lines - 1) for hunk in change.hunks if hunk.new_lines]
+            change = mask_lines(change, self._masks(outcome.before, old), self._masks(outcome.after, new))
         return shortened(change, limit)
 
-    def _masks_of(self, content: Content | None) -> dict[int, str]:
-        if content is None or not content.data:
+    def _masks(self, content: Content | None, lines: Sequence[tuple[int, int]]) -> Mapping[int, str]:
+        """The masks of the lines that hunks show, seen in the whole text."""
+        if content is None or not content.data or not lines:
             return {}
-        data = content.data
-        return _cached(
-            self._masks, content.blob, lambda: self._redactor.mask_lines(data.decode("utf-8", "surrogateescape"))
-        )
+        return self._redactor.mask_lines(content.data, within=lines)
 
 
 def described(outcome: Outcome) -> FileChange:
@@ -107,17 +105,3 @@ def _side(content: Content | None) -> Side | None:
 def _key(outcome: Outcome, limit: int) -> object:
     sides = tuple(side and (side.blob, side.executable, side.data is None) for side in (outcome.before, outcome.after))
     return (str(outcome.target.path), outcome.moved_to and str(outcome.moved_to.path), outcome.operation, sides, limit)
-
-
-def _keep(store: OrderedDict[Key, Value], key: Key, value: Value) -> None:
-    store[key] = value
-    while len(store) > _KEPT:
-        store.popitem(last=False)
-
-
-def _cached(store: OrderedDict[Key, Value], key: Key, compute: Callable[[], Value]) -> Value:
-    if key not in store:
-        _keep(store, key, compute())
-    else:
-        store.move_to_end(key)
-    return store[key]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from redline.changes.codec import from_json, to_json
-from redline.files.seam import Content, Files, Outcome, Target
+from redline.files.seam import Content, FileError, Files, Outcome, Target
 from redline.tools.knowledge import seen_entries
 from redline.tools.landed import net
 from redline.tools.recorder import Recorder
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 ClosedStatus = Literal["completed", "interrupted", "unknown"]
 CallKey = tuple[int, str]
-
-_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +67,7 @@ async def recover(log: SessionLog, store: ByteStore, files: Files) -> Recovery:
     if not found.is_open:
         return Recovery()
     closing = _Closing(log, store, files, found)
+    await _sweep(files, found)
     permissions = await closing.permissions()
     calls = [await closing.call(opened) for opened in found.open_calls()]
     undos = [await closing.undo(key, intents) for key, intents in found.open_undos().items()]
@@ -142,6 +141,29 @@ async def _read_back(log: SessionLog) -> _Found:
     async for event in log.events(after=first - 1):
         found.take(event)
     return found
+
+
+@runtime_checkable
+class _Sweeps(Protocol):
+    """A backend that leaves temporary files when it is killed, and can take them away."""
+
+    async def sweep(self, target: Target) -> None: ...
+
+
+async def _sweep(files: Files, found: _Found) -> None:
+    """Take away what was being written when the process died, beside the files that open calls were about."""
+    if not isinstance(files, _Sweeps):
+        return
+    proposed = (change for opened in found.open_calls() for change in _list(opened, "proposed"))
+    folders: dict[Path, Target] = {}
+    for path in {str(data.get("path")) for data in (*proposed, *found.intents)}:
+        try:
+            target = await files.resolve(path)
+        except FileError:
+            continue
+        folders[target.real.parent] = target
+    for target in folders.values():
+        await files.sweep(target)
 
 
 class _Closing:
@@ -264,7 +286,7 @@ class _Closing:
         target = Target(Path(str(data.get("path"))), Path(str(data.get("real"))))
         moved = None
         if isinstance(data.get("moved_to"), str):
-            moved = Target(Path(data["moved_to"]), Path(str(data.get("moved_real", data["moved_to"]))))
+            moved = Target(Path(data["moved_to"]), Path(_moved_real(data)))
         return Outcome(target, _operation(data), before, after, moved_to=moved)
 
     def _content(self, data: Mapping[str, Any], side: Literal["before", "after"]) -> Content | None:
@@ -287,7 +309,12 @@ def _places(data: Mapping[str, Any]) -> list[Place]:
     moved = data.get("moved_to")
     if not isinstance(moved, str):
         return [Place(path, key, before, after)]
-    return [Place(path, key, before, None), Place(moved, str(data.get("moved_real", moved)), None, after)]
+    return [Place(path, key, before, None), Place(moved, _moved_real(data), None, after)]
+
+
+def _moved_real(data: Mapping[str, Any]) -> str:
+    moved = data.get("moved")
+    return str(moved.get("real") if isinstance(moved, Mapping) else data.get("moved_to"))
 
 
 def _state(data: Mapping[str, Any], side: Literal["before", "after"]) -> State | None:
