@@ -22,6 +22,8 @@ _log = logging.getLogger(__name__)
 
 def read(roots: Roots, target: Target, limit: int, *, whole: bool = False) -> Found | None:
     """What stands at `target` now. None: nothing, perhaps not even its folder. See `disk.find`."""
+    if target.real in roots.paths:
+        raise FileError("NOT_REGULAR", f"{shown(target.path)} is a folder.", "Name a file in it.")
     try:
         folder = roots.open_folder(target.real.parent)
     except FileError as error:
@@ -36,8 +38,6 @@ def read(roots: Roots, target: Target, limit: int, *, whole: bool = False) -> Fo
 
 def proposal(roots: Roots, target: Target, action: Action, limit: int, expected: Blob | None = None) -> Proposal:
     """What `action` would do now, refused where it could not be done. Writes nothing."""
-    if target.real in roots.paths:
-        raise FileError("NOT_REGULAR", f"{shown(target.path)} is a folder.", "Name a file in it.")
     found = read(roots, target, limit, whole=isinstance(action, EditText))
     _refuse_unexpected(target, found, expected)
     if isinstance(action, (Delete, Move)):
@@ -174,7 +174,7 @@ def _refuse_unexpected(target: Target, found: Found | None, expected: Blob | Non
 
 
 def _refuse_link(target: Target, what: str) -> None:
-    if target.path.is_symlink():
+    if os.path.islink(target.path):  # noqa: PTH114 - Path.is_symlink raises for a name that is too long
         raise FileError(
             "NOT_REGULAR",
             f"{shown(target.path)} is a link to {shown(target.real)}; links are not {what} here.",
@@ -196,7 +196,7 @@ def _refuse_read_only(target: Target, found: Found) -> None:
 
 def _refuse_taken(roots: Roots, target: Target, to: Target) -> None:
     """A move never overwrites. A name that differs by case only, on a disk that holds both for one, is not taken."""
-    if to.path.is_symlink():
+    if os.path.islink(to.path):  # noqa: PTH114
         raise FileError("EXISTS", f"{shown(to.path)} exists already: it is a link.", "Choose another path.")
     try:
         folder = roots.open_folder(to.real.parent)
