@@ -138,7 +138,7 @@ OPENING = """I'll use `Decimal` for the prices:
 - then what is left over from the last release
 """
 NOTES = "# Totals\n\nPrices are `Decimal`. 価格は正確です。 ✅\n".encode()
-HOSTILE = "x = 1\x1b[1A\x1b[2K approved \x1b]52;c;QQ==\x07\n".encode()
+HOSTILE = b"x = 1\x1b[1A\x1b[2K approved \x1b]52;c;QQ==\x07\n"
 HOSTILE += "if user != 'admin\u202e \u2066# check\u2069 \u2066':\u200b\n".encode()
 LONG_BEFORE = b"intro\n" + b"word " * 40 + b"end\n"
 LONG_AFTER = b"intro\n" + b"word " * 22 + b"changed " + b"word " * 18 + b"end\n"

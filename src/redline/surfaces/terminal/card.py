@@ -164,8 +164,8 @@ def draw_lines(
 
 def _with_hint(text: str, change: FileChange, setting: Setting, *, applied: bool) -> Text:
     command = setting.command(change.path) if applied else None
-    hint = Text(text, style=QUIET)
-    return hint.append(". All of it: ").append(command, style="not dim") if command else hint
+    hint = Text().append(text, style=QUIET)
+    return hint.append(f". All of it: {command}") if command else hint
 
 
 def _without_hunks(frame: Frame, change: FileChange) -> None:

@@ -10,7 +10,7 @@ from redline.surfaces.terminal import card
 from redline.surfaces.terminal.card import Setting
 from redline.surfaces.terminal.look import FAULT, QUIET, STRONG
 from redline.surfaces.terminal.sheet import Drawing, Sheet
-from redline.surfaces.terminal.tool import draw_tool
+from redline.surfaces.terminal.tool import draw_tool, problem_text
 from redline.surfaces.terminal.visible import visible, visible_prose
 from redline.transcript.rows import (
     AgentRow,
@@ -20,7 +20,6 @@ from redline.transcript.rows import (
     OtherRow,
     PermissionRow,
     PlanRow,
-    Problem,
     RevertRow,
     ThoughtRow,
     ToolRow,
@@ -149,16 +148,6 @@ def _notice(sheet: Sheet, row: NoticeRow) -> None:
     style = {"error": FAULT, "warning": STRONG}.get(row.level, "")
     sheet.paragraph(problem_text(row.problem, style), f"{sign} ", style=style)
     sheet.blank()
-
-
-def problem_text(problem: Problem, style: str = FAULT) -> Text:
-    """`CODE: what was wrong` and, on a line of its own, what to do."""
-    text = Text(visible(problem.code), style=style)
-    if problem.message:
-        text.append(": ").append(visible_prose(problem.message), style="not bold")
-    if problem.remedy:
-        text.append("\n").append(visible_prose(problem.remedy), style="not bold default")
-    return text
 
 
 def _turn_end(sheet: Sheet, row: TurnEndRow, setting: Setting) -> None:

@@ -46,7 +46,8 @@ class Sheet:
         for line in text.split("\n", allow_blank=True):
             for wrapped in line.wrap(self.console, width) or [Text()]:
                 wrapped.rstrip()
-                self.put(Text(prefix, style=style).append_text(wrapped) if wrapped.plain else Text(prefix.rstrip()))
+                shown = prefix if wrapped.plain else prefix.rstrip()
+                self.put(Text().append(shown, style=style).append_text(wrapped))
                 prefix = other
 
     def frame(self, *, solid: bool) -> Frame:
@@ -121,7 +122,7 @@ class Frame:
         again = self._gutter("", self._sheet.glyphs.continued, digits) if digits else ""
         content = _content(line, style, marks=coloured)
         for at, row in enumerate(_chopped(content, self._room(4 + len(gutter)))):
-            before = Text(again if at else gutter, style=QUIET)
+            before = Text().append(again if at else gutter, style=QUIET)
             # Without numbers, only this tells a wrapped line from the next one.
             sign = self._sheet.glyphs.continued if at and not digits else line.sign
             self._put(f"{self._side} ", before.append(f"{sign} ", style=style).append_text(row))

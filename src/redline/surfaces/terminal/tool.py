@@ -217,13 +217,14 @@ def _remarks(frame: Frame, row: ToolRow, sheet: Sheet) -> None:
     for warning in row.warnings:
         frame.note(Text(f"{sheet.glyphs.warning} {visible_prose(warning)}", style=STRONG))
     if row.error is not None:
-        _problem(frame, row.error)
+        frame.note(problem_text(row.error))
 
 
-def _problem(frame: Frame, problem: Problem) -> None:
-    text = Text(visible(problem.code), style=FAULT)
+def problem_text(problem: Problem, style: str = FAULT) -> Text:
+    """`CODE: what was wrong` and, on a line of its own, what to do."""
+    text = Text().append(visible(problem.code), style=style)
     if problem.message:
-        text.append(": ", style=FAULT).append(visible_prose(problem.message))
-    frame.note(text)
+        text.append(f": {visible_prose(problem.message)}")
     if problem.remedy:
-        frame.note(Text(visible_prose(problem.remedy)))
+        text.append(f"\n{visible_prose(problem.remedy)}")
+    return text

@@ -1,8 +1,9 @@
 """Making every character of foreign text visible.
 
 A terminal obeys control characters, reorders text at bidirectional ones and draws nothing for others; so none of them
-reaches it. Controls become control pictures (ESC is `␛`), odd bytes `\\xE9`, all other hidden characters their code
-point, `<U+202E>`. Joiners and selectors inside an emoji are left alone: there they are not hidden, they are the emoji.
+reaches it. Controls stand in caret notation (ESC is `^[`, which every font has), odd bytes as `\\xE9`, all other hidden
+characters as their code point, `<U+202E>`. Joiners and selectors inside an emoji are left alone: there they are not
+hidden, they are the emoji.
 """
 
 from __future__ import annotations
@@ -34,10 +35,8 @@ class _Replacements(dict[int, str | int]):
 
 
 def _form(code: int) -> str | int:
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "\u2421"
+    if code < 0x20 or code == 0x7F:
+        return f"^{chr(code ^ 0x40)}"
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02X}"
     if 0xD800 <= code <= 0xDFFF:
@@ -54,7 +53,7 @@ _TABLE = _Replacements()
 
 
 def visible(text: str) -> str:
-    """For a line, a path, a title: every character seen, tabs and newlines as their pictures."""
+    """For a line, a path, a title: every character seen, tabs and newlines too."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(piece.text for piece in pieces(text))
