@@ -1,0 +1,215 @@
+"""The `redline` command: its subcommands, and how every failure is said.
+
+Imports that take long (the agent loop, the terminal cards) happen inside the command that needs them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from redline import __version__
+from redline.cli.failure import Failure
+
+EPILOG = (
+    "Exit codes: 0 done; 1 tried without success (a failed turn, a refused undo); 2 wrong use or configuration; "
+    "3 no such session; 4 the store cannot be used; 130 interrupted."
+)
+
+app = typer.Typer(
+    name="redline",
+    help="Shows what a coding agent really changed: applied hunks from the bytes before and after, kept in a log, "
+    "drawn as the same card live and replayed.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Session = Annotated[
+    str, typer.Argument(metavar="SESSION", help='Id of a session, the first characters of one, or "last".')
+]
+Data = Annotated[Path | None, typer.Option("--data", help="Folder of the logs instead of the configured one.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program instead of text for a person.")]
+Turn = Annotated[int | None, typer.Option("--turn", min=1, help="Only this turn, counted from 1.")]
+File = Annotated[str | None, typer.Option("--file", metavar="PATH", help="Only this file.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"redline {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    prompt: Annotated[
+        str, typer.Argument(metavar="PROMPT", help='What is to be done; "-" reads it from standard input.')
+    ],
+    model: Annotated[str | None, typer.Option(help="Model as provider:name, or script:FILE.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("-C", "--folder", help="Work here instead of the current folder.")
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="SESSION", help='Go on in this session (an id, or "last").')
+    ] = None,
+    approval: Annotated[
+        str | None, typer.Option(help="ask, edits (ask only before commands) or all (ask nothing).")
+    ] = None,
+    data: Data = None,
+) -> None:
+    """Let the agent work on PROMPT in the current folder: one turn.
+
+    Before a file is changed or a command run, the whole proposed change is shown and you are asked. With nobody to
+    ask (a pipe), the answer is no. Ctrl-C stops the turn cleanly. In a pipe the changes are printed as unified diffs.
+    """
+    from redline.cli import run as command
+
+    flags = {"model": model, "base_url": base_url, "approval": approval, "data": data}
+    raise typer.Exit(command.run(prompt, flags, folder=folder, session=session))
+
+
+@app.command()
+def sessions(
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 20,
+    as_json: AsJson = False,
+    data: Data = None,
+) -> None:
+    """List the sessions: when, what about, where, and how many lines were changed."""
+    from redline.cli import sessions as command
+
+    command.list_sessions(limit, as_json=as_json, data=data)
+
+
+@app.command()
+def show(
+    session: Session,
+    turn: Turn = None,
+    everything: Annotated[bool, typer.Option("--all", help="From the first event on, not only the last page.")] = False,
+    as_json: AsJson = False,
+    data: Data = None,
+) -> None:
+    """Draw a session again from its log: the same cards as when it ran."""
+    from redline.cli import sessions as command
+
+    command.show(session, turn=turn, everything=everything, as_json=as_json, data=data)
+
+
+@app.command()
+def diff(
+    session: Session,
+    turn: Turn = None,
+    file: File = None,
+    patch: Annotated[
+        bool, typer.Option("--patch", help="Print a patch that `git apply` takes, with the true bytes.")
+    ] = False,
+    as_json: AsJson = False,
+    data: Data = None,
+) -> None:
+    """Show the net change of a session or a turn: from the first state of each file to its last.
+
+    Cards show secrets masked. A patch holds the true bytes, because it must apply: mind where you send it.
+    """
+    from redline.cli import diff as command
+
+    command.diff(session, turn=turn, file=file, patch=patch, as_json=as_json, data=data)
+
+
+@app.command()
+def undo(
+    session: Session,
+    turn: Turn = None,
+    file: File = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be taken back.")] = False,
+    as_json: AsJson = False,
+    data: Data = None,
+) -> None:
+    """Take changes back, by hunks: by default those of the last turn that changed files.
+
+    Works while the rest of a file has moved on; refuses, with the reason, where the changed lines themselves were
+    changed again. An undo is an event of the session and can itself be undone.
+    """
+    from redline.cli import undo as command
+
+    command.undo(session, turn=turn, file=file, yes=yes, dry_run=dry_run, as_json=as_json, data=data)
+
+
+@app.command()
+def delete(
+    session: Session,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    data: Data = None,
+) -> None:
+    """Delete a session: its log, and the bytes that were kept for undo. Your files stay as they are."""
+    from redline.cli import sessions as command
+
+    command.delete(session, yes=yes, data=data)
+
+
+@app.command()
+def config(
+    as_json: AsJson = False,
+    path: Annotated[bool, typer.Option("--path", help="Print where the file is, and stop.")] = False,
+    init: Annotated[bool, typer.Option("--init", help="Write a file that lists every setting, commented out.")] = False,
+) -> None:
+    """Show each setting, its value, and where the value comes from."""
+    from redline.cli import settings as command
+
+    command.show(as_json=as_json, path=path, init=init)
+
+
+@app.command()
+def demo(
+    data: Data = None,
+    fast: Annotated[bool, typer.Option("--fast", help="Without the pauses that let you read along.")] = False,
+) -> None:
+    """See every kind of card in a minute: a scripted model in a scratch folder, with the real tools and log."""
+    from redline.cli import demo as command
+
+    raise typer.Exit(command.demo(data=data, fast=fast))
+
+
+def main() -> NoReturn:
+    """Run the command line; every known failure becomes a message with a remedy and an exit code."""
+    try:
+        app()
+    except Failure as failure:
+        _say(failure)
+        raise SystemExit(failure.exit_code) from None
+    except BrokenPipeError:
+        # The reader of our output went away (`redline show last | head`): nothing to say, and nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(141) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    raise SystemExit(0)
+
+
+def _say(failure: Failure) -> None:
+    if "--json" in sys.argv[1:]:
+        problem: dict[str, Any] = {"code": failure.code, "message": failure.message, "remedy": failure.remedy}
+        print(json.dumps({"error": problem}), file=sys.stdout)
+        return
+    from redline.surfaces.terminal.visible import visible
+
+    print(visible(f"redline: {failure.message}"), file=sys.stderr)
+    if failure.remedy:
+        print(visible(f"  {failure.remedy}"), file=sys.stderr)

@@ -1,0 +1,132 @@
+"""`redline run`: one turn in a folder, on the surface that fits where the output goes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from redline.agents.agent import Stop
+from redline.agents.builtin.agent import NAME, BuiltinFactory, BuiltinOptions
+from redline.cli.config import Config, load
+from redline.cli.failure import Failure
+from redline.cli.house import folder_of, myself, opened
+from redline.files.local import LocalFiles
+from redline.gateway.conversation import Conversation
+from redline.surfaces.terminal import PipeSurface, TerminalSurface
+from redline.tools.builtin import builtin_toolset
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from redline.gateway.archive import Archive, OpenSession
+
+NO_MODEL = Failure(
+    2,
+    "NO_MODEL",
+    "No model is set.",
+    "Name one with --model (for example anthropic:claude-sonnet-4-5), with REDLINE_MODEL, or as model in the "
+    "configuration (`redline config --init`). Without any: `redline demo`.",
+)
+
+
+def run(prompt: str, flags: Mapping[str, Any], *, folder: Path | None, session: str | None) -> int:
+    """Work through one prompt; the exit code of the command."""
+    config = load(flags).config
+    text = sys.stdin.read() if prompt == "-" else prompt
+    if not text.strip():
+        raise Failure(2, "NO_PROMPT", "The prompt is empty.", 'Say what is to be done: redline run "…"')
+    return asyncio.run(_run(text, config, folder, session))
+
+
+async def _run(text: str, config: Config, folder: Path | None, session: str | None) -> int:
+    with _ended_by_signals():
+        async with opened(config) as archive:
+            if session is None:
+                workspace, model = folder_of(folder), config.model
+                name = None
+            else:
+                name, workspace, model = await _earlier(archive, session, folder, config)
+            if not model:
+                raise NO_MODEL
+            console = Console()
+            surface = surface_for(console, workspace)
+            files = LocalFiles([workspace])
+            if name is None:
+                opened_session = await archive.start(workspace, NAME, model=model, surface=surface.name)
+            else:
+                opened_session = await archive.resume(name, files)
+            with opened_session:
+                factory = factory_for(config, model, files, opened_session)
+                stop = await converse(opened_session, factory, files, workspace, surface, config, text)
+            print(f"Session {opened_session.log.session}   draw it again: {myself()} show last", file=sys.stderr)
+    return {"completed": 0, "cancelled": 130}.get(stop.reason, 1)
+
+
+async def _earlier(archive: Archive, session: str, folder: Path | None, config: Config) -> tuple[str, Path, str]:
+    name = await archive.find(session)
+    summary = await archive.summary(name)
+    if folder is not None and str(folder_of(folder)) != summary.workspace:
+        raise Failure(
+            2, "FOLDER", f"Session {name} works in {summary.workspace}.", "Leave --folder out, or start a new session."
+        )
+    first = await archive.store.read(name, limit=1)
+    model = config.model or (str(first[0].data.get("model", "")) if first and hasattr(first[0], "data") else "")
+    return name, folder_of(Path(summary.workspace)), model
+
+
+def surface_for(console: Console, workspace: Path) -> TerminalSurface | PipeSurface:
+    """Cards where somebody looks, patches with remarks where nobody does."""
+    if console.is_terminal:
+        return TerminalSurface(console, workspace=workspace)
+    return PipeSurface(sys.stdout, workspace=workspace)
+
+
+def factory_for(config: Config, model: str, files: LocalFiles, session: OpenSession) -> BuiltinFactory:
+    options = BuiltinOptions(model=model, base_url=config.base_url, prompt=config.prompt, step_limit=config.max_steps)
+    return BuiltinFactory(options, files, session.store, session.redactor, builtin_toolset())
+
+
+async def converse(
+    session: OpenSession,
+    factory: BuiltinFactory,
+    files: LocalFiles,
+    workspace: Path,
+    surface: TerminalSurface | PipeSurface,
+    config: Config,
+    *prompts: str,
+) -> Stop:
+    """Work through prompts, one turn each, on one surface; how the last one ended."""
+    conversation = await Conversation.begin(
+        session, factory, files=files, workspace=workspace, present=builtin_toolset().by_name, approval=config.approval
+    )
+    subscription = conversation.attach(surface)
+    stop = Stop("completed")
+    try:
+        for prompt in prompts:
+            stop = await conversation.prompt(prompt, source=surface.name)
+    finally:
+        await conversation.close()
+        subscription.close()
+        surface.close()
+    return stop
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Any:
+    """A closed terminal and a polite kill stop a turn as Ctrl-C does: cleanly, and the log says so."""
+    task = asyncio.current_task()
+    assert task is not None
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)

@@ -1,0 +1,174 @@
+"""`redline sessions`, `show` and `delete`: what the archive holds, drawn again, and removed."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from redline.changes.codec import to_json
+from redline.changes.record import FileChange
+from redline.cli.config import load
+from redline.cli.failure import Failure
+from redline.cli.house import opened
+from redline.surfaces.terminal import PipeSurface, render_row
+from redline.surfaces.terminal.visible import visible
+from redline.tools.builtin import builtin_toolset
+from redline.transcript.fold import Transcript
+
+if TYPE_CHECKING:
+    from redline.gateway.archive import Archive
+    from redline.sessions.events import Event
+    from redline.sessions.store import Damaged, Summary
+
+_SHARES = {"title": 3, "folder": 2}
+"""What columns take of the width that the others leave."""
+PAGE = 1000
+"""Events that `show` reads from the end, unless told otherwise."""
+
+
+def list_sessions(limit: int, *, as_json: bool, data: Path | None) -> None:
+    """Print a table, or an array of objects."""
+    config = load({"data": data}).config
+
+    async def read() -> list[tuple[Summary, bool]]:
+        async with opened(config) as archive:
+            return [(one, archive.is_running(one.session)) for one in await archive.list(limit=limit)]
+
+    found = asyncio.run(read())
+    if as_json:
+        typer.echo(json.dumps([{**dataclasses.asdict(one), "running": running} for one, running in found], indent=2))
+        return
+    if not found:
+        typer.echo('No sessions yet. Start one: redline run "…"   or see the demo: redline demo')
+        return
+    table = Table(box=None, pad_edge=False, expand=True)
+    for heading in ("session", "when", "turns", "changed", "title", "folder"):
+        table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=_SHARES.get(heading))
+    for one, running in found:
+        table.add_row(
+            one.session,
+            "running" if running else _when(one.updated_at),
+            str(one.turns),
+            f"+{one.added} −{one.removed}",
+            Text(visible(one.title or "(no title)")),
+            Text(visible(_short(one.workspace))),
+        )
+    Console().print(table)
+
+
+def show(session: str, *, turn: int | None, everything: bool, as_json: bool, data: Path | None) -> None:
+    """Draw a session, or one turn, from its log."""
+    config = load({"data": data}).config
+
+    async def read() -> tuple[Summary, list[Event | Damaged]]:
+        async with opened(config) as archive:
+            name = await archive.find(session)
+            return await archive.summary(name), await _events(archive, name, turn, everything=everything)
+
+    summary, events = asyncio.run(read())
+    transcript = Transcript(summary.session, builtin_toolset().by_name)
+    for event in events:
+        transcript.apply(event)
+    rows = [row for row in transcript.rows if turn is None or row.turn == turn]
+    state = dataclasses.replace(transcript.state, workspace=summary.workspace, title=summary.title)
+    if as_json:
+        typer.echo(json.dumps({"state": plain(state), "rows": [plain(row) for row in rows]}, indent=2))
+        return
+    console = Console()
+    first = events[0].seq if events else 1
+    if first > 1 and turn is None:
+        print(f"# {first - 1} earlier events are not drawn; redline show {session} --all draws them.", file=sys.stderr)
+    if console.is_terminal:
+        for row in rows:
+            console.print(
+                render_row(row, workspace=summary.workspace, session=summary.session),
+                highlight=False, crop=False, overflow="ignore",
+            )  # fmt: skip
+    else:
+        asyncio.run(
+            PipeSurface(sys.stdout, workspace=summary.workspace).show(rows, dataclasses.replace(state, running=False))
+        )
+
+
+def delete(session: str, *, yes: bool, data: Path | None) -> None:
+    """Remove one session after a question."""
+    config = load({"data": data}).config
+
+    async def work() -> str:
+        async with opened(config) as archive:
+            name = await archive.find(session)
+            summary = await archive.summary(name)
+            if not yes:
+                confirm(f"Delete session {name} ({visible(summary.title or 'no title')}) with its log and kept bytes?")
+            await archive.delete(name)
+            return name
+
+    typer.echo(f"Deleted {asyncio.run(work())}. The files in its folder are as they were.")
+
+
+def confirm(question: str) -> None:
+    """Ask; raise `Failure` for anything but yes, and where nobody can be asked."""
+    if not sys.stdin.isatty():
+        raise Failure(
+            2, "NOBODY_TO_ASK", f"{question} There is no terminal to answer at.", "Say --yes to do it unasked."
+        )
+    if not typer.confirm(question, default=False):
+        raise Failure(1, "NOT_DONE", "Nothing was done.")
+
+
+def plain(value: Any) -> Any:
+    """A row or state as JSON: records become objects, a change takes the form that it has in the log."""
+    if isinstance(value, FileChange):
+        return to_json(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(one) for one in value]
+    return value
+
+
+async def _events(archive: Archive, session: str, turn: int | None, *, everything: bool) -> list[Event | Damaged]:
+    store = archive.store
+    if turn is not None:
+        first = await store.turn_start(session, turn)
+        if first is None:
+            raise Failure(
+                3, "NO_TURN", f"Session {session} has no turn {turn}.", f"redline show {session} shows which there are."
+            )
+        following = await store.turn_start(session, turn + 1)
+        return await _range(archive, session, first - 1, following)
+    if everything:
+        return await _range(archive, session, 0, None)
+    return await store.page(session, limit=PAGE)
+
+
+async def _range(archive: Archive, session: str, after: int, before: int | None) -> list[Event | Damaged]:
+    found: list[Event | Damaged] = []
+    while page := await archive.store.read(session, after=after):
+        found += [one for one in page if before is None or one.seq < before]
+        after = page[-1].seq
+        if before is not None and after >= before:
+            break
+    return found
+
+
+def _when(at: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at / 1000))
+
+
+def _short(folder: str) -> str:
+    home = str(Path.home())
+    return "~" + folder[len(home) :] if folder == home or folder.startswith(home + "/") else folder

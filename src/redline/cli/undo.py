@@ -1,0 +1,88 @@
+"""`redline undo`: what would be taken back, a question, and the undo."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+
+from redline.changes.codec import to_json
+from redline.cli.config import load
+from redline.cli.house import folder_of, opened
+from redline.cli.sessions import confirm
+from redline.files.local import LocalFiles
+from redline.surfaces.terminal.net import draw_net
+from redline.surfaces.terminal.visible import visible
+from redline.tools.undo import Undone, UndoPlan, plan_undo
+from redline.tools.undo import undo as take_back
+
+if TYPE_CHECKING:
+    from redline.gateway.archive import Archive
+    from redline.sessions.store import Summary
+
+
+def undo(
+    session: str, *, turn: int | None, file: str | None, yes: bool, dry_run: bool, as_json: bool, data: Path | None
+) -> None:
+    """Plan, show, ask, do."""
+    config = load({"data": data}).config
+
+    async def work() -> None:
+        async with opened(config) as archive:
+            name = await archive.find(session)
+            summary = await archive.summary(name)
+            await _undo(archive, summary, turn, file, yes=yes, dry_run=dry_run, as_json=as_json)
+
+    asyncio.run(work())
+
+
+async def _undo(
+    archive: Archive, summary: Summary, turn: int | None, file: str | None, *, yes: bool, dry_run: bool, as_json: bool
+) -> None:
+    workspace = folder_of(Path(summary.workspace))
+    files = LocalFiles([workspace])
+    with await archive.resume(summary.session, files) as opened_session:
+        log, store, redactor = opened_session.log, opened_session.store, opened_session.redactor
+        plan = await plan_undo(log, store, files, redactor, turn=turn, path=file)
+        if not as_json:
+            _show(plan, summary)
+        if dry_run:
+            if as_json:
+                typer.echo(json.dumps(_as_json(plan), indent=2))
+            return
+        if not yes:
+            confirm(f"Take {'this' if len(plan.changes) == 1 else f'these {len(plan.changes)}'} back?")
+        done = await take_back(log, store, files, redactor, plan=plan)
+    if as_json:
+        typer.echo(json.dumps({**_as_json(done), "turn": done.turn}, indent=2))
+    else:
+        typer.echo(f"Taken back. The way back: redline undo {summary.session} --turn {done.turn}")
+
+
+def _show(plan: UndoPlan, summary: Summary) -> None:
+    console = Console(file=sys.stdout)
+    draw_net(
+        console,
+        plan.changes,
+        workspace=summary.workspace,
+        session=summary.session,
+        applied=False,
+        status="would be taken back",
+    )
+    for note in plan.notes:
+        typer.echo(visible(note))
+    if not plan.changes:
+        typer.echo("Everything already is as it was; the log will say that it was taken back.")
+
+
+def _as_json(what: UndoPlan | Undone) -> dict[str, object]:
+    return {
+        "of": [{"turn": turn, "call": call} for turn, call in what.of],
+        "changes": [to_json(change) for change in what.changes],
+        "notes": list(what.notes),
+    }
