@@ -1,7 +1,8 @@
 """Computing a change from the bytes before and after.
 
 Lines end at `\\n` and nowhere else. The common head and tail are cut off first, so that one edit in a large file costs
-little more than a comparison of memory; the middle goes to git's own algorithm (`engine`).
+little more than a comparison of memory (`trim`); the middle goes to git's own algorithm (`engine`), in a process of its
+own where it is large (`worker`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from redline.changes import engine, trim
+from redline.changes import engine, trim, worker
 from redline.changes.record import FileChange, Hunk, Side
 
 if TYPE_CHECKING:
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 BOM = b"\xef\xbb\xbf"
 BINARY_WINDOW = 8000
 """A NUL in so many first bytes makes a file binary: git's rule."""
-NEIGHBOURS = 48
+NEIGHBOURS = 32
 """Common lines kept around the middle: context, and what git looks at when it places a group of changed lines."""
+SMALL = 24_000
+"""Bytes of both sides together that are not worth a cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +50,23 @@ def comparison(before: bytes, after: bytes) -> Comparison:
         return Comparison((), 0, 0)
     if not before or not after:
         return _one_sided(before, after)
+    finished = before.endswith(b"\n") and after.endswith(b"\n")
+    if len(before) + len(after) < SMALL and (found := engine.search(before, after)):
+        return Comparison(tuple(engine.hunks_of(found, 0, finished=finished)), found.added, found.removed)
     head = trim.common_head(before, after)
     tail = trim.common_tail(before, after, head)
-    cut = trim.cut(before, after, head, tail, NEIGHBOURS)
-    lines_before = before.count(b"\n", 0, cut.start)
-    text = engine.patch_text(before[cut.start : cut.old_end], after[cut.start : cut.new_end])
-    return _counted(engine.hunks_of(text, lines_before))
+    neighbours = NEIGHBOURS
+    while True:
+        cut = trim.cut(before, after, head, tail, neighbours)
+        middles = memoryview(before)[cut.start : cut.old_end], memoryview(after)[cut.start : cut.new_end]
+        found = worker.search(*middles)
+        if found is None:
+            return _block(before, after, head, tail)
+        lines_above = before.count(b"\n", 0, cut.start)
+        hunks = engine.hunks_of(found, lines_above, finished=finished)
+        if trim.is_settled(hunks, lines_above, cut, before):
+            return Comparison(tuple(hunks), found.added, found.removed)
+        neighbours *= 16
 
 
 def side(data: bytes, *, executable: bool = False) -> Side:
@@ -151,29 +165,45 @@ def _operation(before: bytes | None, after: bytes | None, old_path: str | None) 
 
 def _one_sided(before: bytes, after: bytes) -> Comparison:
     """A whole file came or went: every line of it, and nothing to search for."""
-    removed, added = lines_of(before), lines_of(after)
-    lines = (*("-" + line for line in removed), *("+" + line for line in added))
-    hunk = Hunk(1 if removed else 0, len(removed), 1 if added else 0, len(added), lines)
+    removed, added = _signed(before, "-"), _signed(after, "+")
+    hunk = Hunk(1 if removed else 0, len(removed), 1 if added else 0, len(added), (*removed, *added))
     return Comparison((hunk,), len(added), len(removed))
+
+
+def _block(before: bytes, after: bytes, head: int, tail: int) -> Comparison:
+    """All that lies between the common head and tail as one hunk. Its counts are bounds, except where one side has
+    nothing there."""
+    start = before.rfind(b"\n", 0, head) + 1
+    old_end = trim.tail_start(before, after, start, tail)
+    new_end = old_end + len(after) - len(before)
+    top, bottom = start, old_end
+    for _ in range(engine.CONTEXT):
+        top = before.rfind(b"\n", 0, max(top - 1, 0)) + 1
+        bottom = (before.find(b"\n", bottom) + 1) or len(before)
+    removed, added = _signed(before[start:old_end], "-"), _signed(after[start:new_end], "+")
+    above, below = _signed(before[top:start], " "), _signed(before[old_end:bottom], " ")
+    first = before.count(b"\n", 0, top) + 1
+    old_lines, new_lines = (len(above) + len(changed) + len(below) for changed in (removed, added))
+    hunk = Hunk(
+        first if old_lines else first - 1,
+        old_lines,
+        first if new_lines else first - 1,
+        new_lines,
+        (*above, *removed, *added, *below),
+    )
+    return Comparison((hunk,), len(added), len(removed), exact=not removed or not added)
 
 
 def lines_of(data: bytes) -> list[str]:
     """The lines as hunks hold them: without `\\n`, odd bytes as surrogate escapes."""
+    return data.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n") if data else []
+
+
+def _signed(data: bytes, sign: str) -> list[str]:
     if not data:
         return []
-    lines = data.decode("utf-8", "surrogateescape").split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return lines
-
-
-def _counted(hunks: list[Hunk]) -> Comparison:
-    added = removed = 0
-    for hunk in hunks:
-        context = sum(1 for line in hunk.lines if line[0] == " ")
-        added += hunk.new_lines - context
-        removed += hunk.old_lines - context
-    return Comparison(tuple(hunks), added, removed)
+    text = data.decode("utf-8", "surrogateescape").removesuffix("\n")
+    return (sign + text.replace("\n", "\n" + sign)).split("\n")
 
 
 def _line_ending(newlines: int, carriage_returns: int) -> LineEnding:

@@ -1,55 +1,128 @@
-"""The search for a smallest change between two middles: git's own, through libgit2.
+"""The search for a smallest change between two middles: git's own algorithm, through libgit2.
 
-Two readers of one libgit2 trap list: text goes in as bytes with `FORCE_TEXT` (else a NUL silently gives no diff), never
-with `MINIMAL` (it removes the bound on work), and hunk headers are read as numbers only (after the second `@@` stands
-text of the file).
+What a caller of libgit2 must know, and what is done about it here: text goes in as bytes with `FORCE_TEXT` (else a NUL
+silently gives no diff); `MINIMAL` would remove the bound on work; over 1023 MiB counts as binary; equal hashes of lines
+make it quadratic (`numbering`); hunk headers carry text of the file after the second `@@`, so only their numbers are
+read. It cannot be stopped and holds the interpreter lock, so large middles are searched in a process of their own
+(`worker`), and the limits below are ones of work, never of time: the answer does not depend on the load.
 """
 
 from __future__ import annotations
 
+import functools
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from redline.changes import numbering
 from redline.changes.record import Hunk
 
-CONTEXT = 3
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pygit2 import Patch
+
+CONTEXT: Final = 3
 """Lines of context around a change; sites at most twice as many lines apart share a hunk, as in git."""
+BYTES_LIMIT = 1023 << 20
+"""Bytes of one side of the middle; libgit2 takes more for binary."""
+LINES_LIMIT = 4_000_000
+"""Lines of one side of the middle; libgit2 needs some 200 bytes of memory for each."""
+UNMATCHED_LIMIT = 100_000
+"""Lines of one side of the middle that have no equal on the other side."""
+_SAMPLES = 64
+_REACH = 1 << 16
 
 
-def patch_text(before: bytes, after: bytes) -> bytes:
+class Found(NamedTuple):
+    """What a search gives."""
+
+    patch: bytes | bytearray
     """The hunks of a unified patch, from the first `@@` on; empty for equal sides."""
+    added: int
+    removed: int
+
+
+def search(before: bytes, after: bytes) -> Found | None:
+    """The smallest change that git finds.
+
+    None where the sides are over one of the limits: the answer is then one block.
+    """
+    if max(len(before), len(after)) > BYTES_LIMIT:
+        return None
+    old_lines, new_lines = before.count(b"\n"), after.count(b"\n")
+    if max(old_lines, new_lines) > LINES_LIMIT:
+        return None
+    countable = max(old_lines, new_lines) > UNMATCHED_LIMIT
+    # Counting costs as much as the search, so it comes first only where the sides look unlike; the answer is the same.
+    counted_first = countable and not _look_alike(before, after)
+    if counted_first and _is_unmatched(before, after):
+        return None
+    if numbering.would_collide(before, after, old_lines + new_lines):
+        found = Found(*numbering.numbered_patch(before, after, patch_text))
+    else:
+        found = patch_text(before, after)
+    # A line without an equal is a changed line: few changed lines need no counting.
+    many = max(found.added, found.removed) > UNMATCHED_LIMIT
+    if countable and not counted_first and many and _is_unmatched(before, after):
+        return None
+    return found
+
+
+def patch_text(before: bytes, after: bytes) -> Found:
+    """What libgit2 finds, without a limit."""
+    patch = _make_patch()(before, after)
+    data: bytes = patch.data
+    start = data.find(b"\n@@ ") + 1
+    _, added, removed = patch.line_stats
+    return Found(data[start:] if start else b"", added, removed)
+
+
+@functools.cache
+def _make_patch() -> Callable[[bytes, bytes], Patch]:
+    """Imported late: a program that compares nothing need not wait for the library."""
     from pygit2 import Patch
     from pygit2.enums import DiffOption
 
     flags = DiffOption.FORCE_TEXT | DiffOption.INDENT_HEURISTIC
-    patch = Patch.create_from(before, after, flag=flags, context_lines=CONTEXT)
-    data: bytes = patch.data
-    start = data.find(b"\n@@ ") + 1
-    return data[start:] if start else b""
+    return functools.partial(Patch.create_from, flag=flags, context_lines=CONTEXT)
 
 
-def hunks_of(text: bytes, lines_before: int) -> list[Hunk]:
-    """Read the engine's patch. `lines_before`: lines of the file that were cut off above the middle."""
-    if not text:
+def hunks_of(found: Found, lines_above: int, *, finished: bool) -> list[Hunk]:
+    """Read what `search` gave. `lines_above`: lines of the file that were cut off above the middle; `finished`: both
+    sides end with a newline, so that the patch holds no marker."""
+    if not found.patch:
         return []
-    patch = str(text, "utf-8", "surrogateescape")
+    text = str(found.patch, "utf-8", "surrogateescape")
+    if finished and (only := _only_hunk(text, found, lines_above)) is not None:
+        return [only]
     hunks = []
     at = 0
     while at >= 0:
-        body = patch.index("\n", at) + 1
-        following = patch.find("\n@@ ", body - 1)
-        if following < 0:
-            lines = _without_markers(patch[body:].split("\n"))
-        else:
-            lines = patch[body:following].split("\n")
-        old_start, old_lines, new_start, new_lines = _numbers(patch[at:body])
-        hunks.append(Hunk(old_start + lines_before, old_lines, new_start + lines_before, new_lines, tuple(lines)))
+        body = text.index("\n", at) + 1
+        following = text.find("\n@@ ", body - 1)
+        lines = text[body:following].split("\n")  # without a following hunk, this leaves out the last newline
+        if following < 0 and not finished:
+            lines = [line for line in lines if line[0] != "\\"]
+        hunks.append(_hunk(text[at:body], lines, lines_above))
         at = following + 1 if following >= 0 else -1
     return hunks
 
 
-def _without_markers(lines: list[str]) -> list[str]:
-    """Only the last hunk can hold the two markers of a missing final newline, and only near its ends of runs."""
-    if lines[-1] == "":
-        lines.pop()
-    return [line for line in lines if line[:1] != "\\"]
+def _only_hunk(text: str, found: Found, lines_above: int) -> Hunk | None:
+    """The hunk, if its header and the counts of the whole leave no line for another one. Saves a walk through the
+    text, which shows where nearly all lines have changed."""
+    header, _, body = text.partition("\n")
+    _, old_lines, _, new_lines = _numbers(header)
+    context = old_lines - found.removed
+    if context < 0 or new_lines - found.added != context:
+        return None
+    lines = body.split("\n")
+    lines.pop()
+    return _hunk(header, lines, lines_above) if len(lines) == context + found.added + found.removed else None
+
+
+def _hunk(header: str, lines: list[str], lines_above: int) -> Hunk:
+    old_start, old_lines, new_start, new_lines = _numbers(header)
+    return Hunk(old_start + lines_above, old_lines, new_start + lines_above, new_lines, tuple(lines))
 
 
 def _numbers(header: str) -> tuple[int, int, int, int]:
@@ -57,3 +130,25 @@ def _numbers(header: str) -> tuple[int, int, int, int]:
     old_start, _, old_lines = old[1:].partition(",")
     new_start, _, new_lines = new[1:].partition(",")
     return int(old_start), int(old_lines or 1), int(new_start), int(new_lines or 1)
+
+
+def _look_alike(before: bytes, after: bytes) -> bool:
+    """Whether most of some lines, picked evenly, stand near the same place on the other side."""
+    found = 0
+    for number in range(_SAMPLES):
+        place = len(before) * number // _SAMPLES
+        start = before.find(b"\n", place)
+        end = before.find(b"\n", start + 1)
+        if 0 <= start < end:
+            near = place * len(after) // len(before)
+            found += after.find(before[start : end + 1], max(near - _REACH, 0), near + _REACH) >= 0
+    return found * 2 > _SAMPLES
+
+
+def _is_unmatched(before: bytes, after: bytes) -> bool:
+    old, new = before.split(b"\n"), after.split(b"\n")
+    return _unmatched(old, set(new)) > UNMATCHED_LIMIT or _unmatched(new, set(old)) > UNMATCHED_LIMIT
+
+
+def _unmatched(lines: list[bytes], other: set[bytes]) -> int:
+    return len(lines) - sum(map(other.__contains__, lines))

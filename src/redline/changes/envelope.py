@@ -1,0 +1,149 @@
+"""Reading the patch form that stands between `*** Begin Patch` and `*** End Patch`.
+
+It names files and quotes lines, but gives no line numbers: where a chunk belongs is for whoever holds the file to find.
+
+    *** Begin Patch
+    *** Update File: src/a.py
+    *** Move to: src/b.py
+    @@ def greet():
+     context
+    -old line
+    +new line
+    *** Add File: notes.md
+    +a line
+    *** Delete File: gone.txt
+    *** End Patch
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+BEGIN = "*** Begin Patch"
+END = "*** End Patch"
+_END_OF_FILE = "*** End of File"
+_HEADERS: dict[str, Literal["add", "update", "delete"]] = {
+    "*** Add File: ": "add",
+    "*** Update File: ": "update",
+    "*** Delete File: ": "delete",
+}
+_MOVE = "*** Move to: "
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Lines that follow one another in the file, with what changes among them."""
+
+    anchors: tuple[str, ...]
+    """Lines of the file above the chunk, outermost first, as `@@` names them: blanks at their ends do not count."""
+    lines: tuple[str, ...]
+    """Each beginning with ' ', '-' or '+'."""
+    at_end: bool = False
+    """The chunk is the end of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What is to be done to one file."""
+
+    operation: Literal["add", "update", "delete"]
+    path: str
+    chunks: tuple[Chunk, ...] = ()
+    """Of an added file: one, with '+' lines only."""
+    move_to: str | None = None
+
+
+def is_envelope(text: str) -> bool:
+    """Some line opens the envelope before any line of another kind of patch."""
+    for line in text.split("\n"):
+        if line.rstrip() == BEGIN:
+            return True
+        if line.startswith(("diff --git ", "--- ", "@@ ")):
+            return False
+    return False
+
+
+def read_envelope(text: str) -> list[Section]:
+    """The sections, in order. What stands before and after the envelope is passed over.
+
+    Raises ValueError, naming the line, for an envelope that is not closed (its end may be missing because the text was
+    cut off) and for a line that belongs nowhere.
+    """
+    lines = text.split("\n")
+    if lines and all(line.endswith("\r") for line in lines[:-1]) and len(lines) > 1:
+        lines = [line.removesuffix("\r") for line in lines]
+    opening = next((at for at, line in enumerate(lines) if line.rstrip() == BEGIN), None)
+    if opening is None:
+        raise ValueError(f"no line says {BEGIN!r}")
+    return _Reader(lines, opening + 1).sections()
+
+
+class _Reader:
+    def __init__(self, lines: list[str], at: int) -> None:
+        self._lines = lines
+        self._at = at
+
+    def sections(self) -> list[Section]:
+        found: list[Section] = []
+        while True:
+            line = self._line()
+            if line.rstrip() == END:
+                return found
+            header = next((header for header in _HEADERS if line.startswith(header)), None)
+            if header is None:
+                raise ValueError(f"line {self._at + 1}: expected a file's header or {END!r}, not {line[:80]!r}")
+            self._at += 1
+            path = line[len(header) :].strip()
+            if not path:
+                raise ValueError(f"line {self._at}: the header names no file")
+            found.append(self._section(_HEADERS[header], path))
+
+    def _section(self, operation: Literal["add", "update", "delete"], path: str) -> Section:
+        if operation == "delete":
+            return Section("delete", path)
+        if operation == "add":
+            return Section("add", path, (Chunk((), tuple(self._signed("+"))),))
+        move_to = None
+        if self._line().startswith(_MOVE):
+            move_to = self._line()[len(_MOVE) :].strip()
+            self._at += 1
+        chunks = []
+        while not self._at_header():
+            chunks.append(self._chunk())
+        if not chunks and move_to is None:
+            raise ValueError(f"line {self._at + 1}: nothing is said to change in {path}")
+        return Section("update", path, tuple(chunks), move_to)
+
+    def _chunk(self) -> Chunk:
+        anchors = []
+        while self._line().startswith("@@"):
+            anchor = self._line()[2:].strip()
+            anchors += [anchor] if anchor else []
+            self._at += 1
+        lines = self._signed(" -+")
+        if not lines:
+            raise ValueError(f"line {self._at + 1}: a chunk without lines, or a line without ' ', '-' or '+' before it")
+        at_end = self._line().rstrip() == _END_OF_FILE
+        self._at += at_end
+        return Chunk(tuple(anchors), tuple(lines), at_end)
+
+    def _signed(self, signs: str) -> list[str]:
+        found: list[str] = []
+        while True:
+            line = self._line()
+            if line == "" and " " in signs:
+                line = " "  # editors strip the one space of an empty context line
+            if line[:1] not in signs or line == "":
+                return found
+            found.append(line)
+            self._at += 1
+
+    def _at_header(self) -> bool:
+        line = self._line()
+        return line.rstrip() == END or line.startswith(tuple(_HEADERS))
+
+    def _line(self) -> str:
+        if self._at >= len(self._lines):
+            raise ValueError(f"the patch ends without {END!r}: it seems to be cut off")
+        return self._lines[self._at]
