@@ -82,14 +82,13 @@ def load(flags: Mapping[str, Any] | None = None) -> Settings:
     path = config_file()
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
-    layers = [
-        (_read_file(path), lambda _: str(path)),
-        (_read_environment(), lambda name: ENVIRONMENT_PREFIX + name.upper()),
-    ]
-    layers.append(({k: v for k, v in (flags or {}).items() if v is not None}, lambda _: "flag"))
-    for layer, source in layers:
-        for name, value in layer.items():
-            values[name], sources[name] = value, source(name)
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    for name, value in _read_file(path).items():
+        values[name], sources[name] = value, str(path)
+    for name, value in _read_environment().items():
+        values[name], sources[name] = value, ENVIRONMENT_PREFIX + name.upper()
+    for name, value in given.items():
+        values[name], sources[name] = value, "flag"
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
