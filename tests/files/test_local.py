@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+import struct
+import sys
 import tempfile
 import threading
 from collections.abc import Awaitable, Iterator
@@ -14,8 +16,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from redline.files import disk, mutation
 from redline.files.blob import git_blob
 from redline.files.local import LocalFiles
+from redline.files.places import Folder
 from redline.files.seam import (
     Action,
     Delete,
@@ -157,6 +161,24 @@ class TestWhatIsWritten:
         await files.apply(await files.resolve("readme"), Move(await files.resolve("README")))
         assert names(workspace) == ["README"]
 
+    @pytest.mark.parametrize("data", [None, b"y"])
+    async def test_a_move_that_changes_only_the_case_on_a_disk_that_ignores_case(
+        self, files: LocalFiles, workspace: Path, monkeypatch: pytest.MonkeyPatch, data: bytes | None
+    ) -> None:
+        """The fake answers for either spelling, as the disks of macOS do; the entry has one."""
+
+        def look(folder: Folder, name: str) -> os.stat_result | None:
+            entries = [entry for entry in names(folder.path) if entry.casefold() == name.casefold()]
+            return disk.look(folder, entries[0]) if entries else None
+
+        (workspace / "readme").write_bytes(b"x")
+        monkeypatch.setattr(mutation, "look", look)
+        await files.apply(await files.resolve("readme"), Move(await files.resolve("README"), data))
+        assert names(workspace) == ["README"]
+        assert (workspace / "README").read_bytes() == (data or b"x")
+        (workspace / "other").write_bytes(b"o")
+        assert (await refused(files, "other", Move(await files.resolve("Readme")))).code == "EXISTS"
+
 
 class TestUnchanged:
     async def test_an_identical_write_writes_nothing(self, files: LocalFiles, workspace: Path) -> None:
@@ -267,6 +289,22 @@ class TestModesAndLinks:
         os.chown(workspace / "a", owner, -1)
         await files.apply(await files.resolve("a"), edit("a", "b"))
         assert (workspace / "a").stat().st_uid == owner
+
+    async def test_access_lists_and_the_users_attributes_are_kept(self, files: LocalFiles, workspace: Path) -> None:
+        if sys.platform == "linux":
+            entries = ((0x01, 6, -1), (0x02, 6, 1000), (0x04, 4, -1), (0x10, 6, -1), (0x20, 4, -1))
+            access = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+            kept = {"user.origin": b"here", "system.posix_acl_access": access}
+            (workspace / "a").write_bytes(b"a\n")
+            for name, value in list(kept.items()):
+                try:
+                    os.setxattr(workspace / "a", name, value)
+                except OSError:
+                    del kept[name]  # a disk without attributes has none to keep
+            mode = (workspace / "a").stat().st_mode
+            await files.apply(await files.resolve("a"), edit("a", "b"))
+            assert {name: os.getxattr(workspace / "a", name) for name in kept} == kept
+            assert (workspace / "a").stat().st_mode == mode
 
     async def test_a_links_file_changes_and_the_link_stays(self, files: LocalFiles, workspace: Path) -> None:
         (workspace / "docs").mkdir()

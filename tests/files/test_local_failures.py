@@ -277,7 +277,7 @@ class TestOneGibibyte:
         outcome = await files.apply(target, Write("small\n"))
         assert outcome.before is not None
         assert (outcome.before.size, outcome.before.data) == (self.SIZE, None)
-        assert huge.read_bytes() == b"small\n"
+        assert size(huge) == 6
 
 
 class TestKilled:

@@ -10,8 +10,9 @@ import os
 import re
 import secrets
 import stat
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ CHUNK = 1 << 20
 HEAD = 8
 DRAFT_PREFIX, DRAFT_SUFFIX = ".redline-", ".tmp"
 _DRAFT = re.compile(re.escape(DRAFT_PREFIX) + "[0-9a-f]{16}" + re.escape(DRAFT_SUFFIX))
+ACCESS_LIST = "system.posix_acl_access"
 PERMISSIONS = 0o777
 """What of a file's mode is carried over. Set-user-id and set-group-id are dropped, as the kernel does on a write."""
 
@@ -50,6 +52,8 @@ class Found:
     status: os.stat_result
     head: bytes
     """The first bytes, at hand also where the rest was only hashed."""
+    attributes: Mapping[str, bytes]
+    """Its access list and the user's own extended attributes, where the system has such."""
 
     @property
     def identity(self) -> tuple[int, ...]:
@@ -124,7 +128,7 @@ def _read(fd: int, path: Path, limit: int) -> Found:
         if status.st_size <= limit:
             data = b"".join(_chunks(fd, limit + 1))
             if len(data) <= limit:
-                return Found(Content(git_blob(data), len(data), executable, data), status, data[:HEAD])
+                return Found(Content(git_blob(data), len(data), executable, data), status, data[:HEAD], _attributes(fd))
         else:
             count = 0
             head = b""
@@ -138,8 +142,18 @@ def _read(fd: int, path: Path, limit: int) -> Found:
 
             blob = git_blob_of(status.st_size, counted())
             if count == status.st_size:
-                return Found(Content(blob, count, executable), status, head)
+                return Found(Content(blob, count, executable), status, head, _attributes(fd))
     raise stale(path, "kept changing while it was read.")
+
+
+def _attributes(fd: int) -> dict[str, bytes]:
+    if sys.platform != "linux":
+        return {}
+    try:
+        names = [name for name in os.listxattr(fd) if name.startswith("user.") or name == ACCESS_LIST]
+        return {name: os.getxattr(fd, name) for name in names}
+    except OSError:
+        return {}
 
 
 def _chunks(fd: int, limit: int) -> Iterator[bytes]:
@@ -173,8 +187,8 @@ class Draft:
         self._name: str | None = None
         self._fd = -1
 
-    def write(self, data: bytes, like: os.stat_result | None, executable: bool | None) -> None:
-        """Write and flush. `like`: the file whose permissions and owner it gets; None: the umask rules."""
+    def write(self, data: bytes, like: Found | None, executable: bool | None) -> None:
+        """Write and flush. `like`: whose permissions, owner and attributes it gets; None: the umask rules."""
         name = f"{DRAFT_PREFIX}{secrets.token_hex(8)}{DRAFT_SUFFIX}"
         mode = (0o777 if executable else 0o666) if like is None else 0o600
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -194,7 +208,7 @@ class Draft:
         assert self._name is not None
         if not replacing:
             try:
-                os.link(self._name, name, src_dir_fd=self._folder.fd, dst_dir_fd=folder.fd, follow_symlinks=False)
+                os.link(self._name, name, src_dir_fd=self._folder.fd, dst_dir_fd=folder.fd)
             except FileExistsError:
                 raise stale(folder.path / name, "was created by somebody else meanwhile.") from None
             except OSError:
@@ -227,12 +241,16 @@ def sweep(folder: Folder) -> None:
             os.unlink(name, dir_fd=folder.fd)
 
 
-def _take_over(fd: int, like: os.stat_result, executable: bool | None) -> None:
-    mine = os.fstat(fd)
-    if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
+def _take_over(fd: int, like: Found, executable: bool | None) -> None:
+    mine, theirs = os.fstat(fd), like.status
+    if (mine.st_uid, mine.st_gid) != (theirs.st_uid, theirs.st_gid):
         with suppress(OSError):  # only root may give files away; a group may be kept by its members
-            os.fchown(fd, like.st_uid if os.geteuid() == 0 else -1, like.st_gid)
-    mode = like.st_mode & PERMISSIONS
+            os.fchown(fd, theirs.st_uid if os.geteuid() == 0 else -1, theirs.st_gid)
+    if sys.platform == "linux":
+        for name, value in like.attributes.items():
+            with suppress(OSError):
+                os.setxattr(fd, name, value)
+    mode = theirs.st_mode & PERMISSIONS
     if executable is not None:
         mode = mode | (mode & 0o444) >> 2 if executable else mode & ~0o111
     os.fchmod(fd, mode)

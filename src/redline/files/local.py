@@ -3,7 +3,8 @@
 What holds here, beside the contract in `seam.py`:
 
 - A file is replaced by renaming a flushed sibling over it. So a crash or a full disk leaves the old bytes or the new
-  ones, never a mixture. Permission bits are kept, the owner where the system allows it; a new file follows the umask.
+  ones, never a mixture. Permission bits and access lists are kept, the owner where the system allows it; a new
+  file follows the umask.
 - Of several hard links only the one that is named changes: the other names keep the old bytes. Writing into the shared
   file instead could be torn, and would reach through to names outside the workspace (a package store, for one).
 - A symbolic link stays, and the file that it leads to is replaced.

@@ -83,8 +83,7 @@ class Mutation:
             if plan.data is not None:
                 with failures(self._to.path):
                     self._draft = Draft(self._folder, self._on_flush)
-                    like = None if plan.found is None else plan.found.status
-                    self._draft.write(plan.data, like, plan.executable)
+                    self._draft.write(plan.data, plan.found, plan.executable)
         except BaseException:
             self.close()
             raise
