@@ -277,7 +277,7 @@ class RunnerBench:
         await self.store.close()
         again = await RunnerBench.open(self.folder, session=self.log.session)
         await again.runner.restore()
-        again.turn = self.turn
+        again.turn, again._count = self.turn, self._count
         return again
 
     @property
