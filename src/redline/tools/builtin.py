@@ -5,6 +5,7 @@ from __future__ import annotations
 from redline.tools.edit import Edit, Insert, MultiEdit
 from redline.tools.glob import Glob
 from redline.tools.grep import Grep
+from redline.tools.patch import ApplyPatch
 from redline.tools.read import Read
 from redline.tools.remove import Delete, Move
 from redline.tools.shell import Bash
@@ -14,4 +15,6 @@ from redline.tools.write import Write
 
 def builtin_toolset() -> Toolset:
     """One of each, in the order in which a model is told of them."""
-    return Toolset((Read(), Write(), Edit(), MultiEdit(), Insert(), Delete(), Move(), Bash(), Glob(), Grep()))
+    return Toolset(
+        (Read(), Write(), Edit(), MultiEdit(), Insert(), Delete(), Move(), ApplyPatch(), Bash(), Glob(), Grep())
+    )

@@ -5,6 +5,7 @@ Expressions run on RE2, whose time grows with the text and never with the clever
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,6 +36,9 @@ OUTPUT_BYTES = 50 * 1024
 FILE_BYTES = 8 * 2**20
 """Files over this size are not searched."""
 LINE_CHARACTERS = 500
+_Line = tuple[int, int, int]
+"""The number of a line, from 1, and where it starts and ends."""
+
 SLICE_BYTES = 2**20
 """Searched at one go; between two, a search can be stopped."""
 
@@ -116,6 +120,7 @@ class _Report:
     full: bool = False
     large: int = 0
     """Files that were not searched because of their size."""
+    binary: int = 0
     used: int = 0
     """Bytes of `lines`."""
 
@@ -125,37 +130,45 @@ class _Report:
             return
         deadline.check()
         data = read_regular(file.path, FILE_BYTES)
-        if data is None or is_binary(data):
+        if data is None:
+            return
+        if is_binary(data):
+            self.binary += 1
             return
         data = data.removeprefix(BOM).replace(b"\r\n", b"\n")
-        shown_to = 0
-        """The last line that is shown already."""
-        for number, start, end in matching_lines(expression, data, deadline):
-            if not shown_to:
-                self.files += 1
-                self._add(shown_name(name))
-                shown_to = -1
-            self.matches += 1
-            if self.files_only:
-                return
-            shown_to = self._show(data, number, start, end, max(shown_to, 0))
-            if self.matches >= MATCHES or self.used >= OUTPUT_BYTES:
-                self.full = True
-                return
+        wanted = 1 if self.files_only else MATCHES - self.matches
+        found: list[_Line] = []
+        try:
+            found.extend(itertools.islice(matching_lines(expression, data, deadline), wanted))
+        finally:  # what was found until a stop is shown
+            if found:
+                self._tell(name, data, found)
 
-    def _show(self, data: bytes, number: int, start: int, end: int, shown_to: int) -> int:
-        """One match with its context, without lines shown before; gives the last line shown."""
-        before = []
-        at, line = start, number
-        while line > 1 and number - line < self.context and line - 1 > shown_to:
-            line -= 1
-            at, until = data.rfind(b"\n", 0, at - 1) + 1, at - 1
-            before.append(f"{line}-{cut_line(decoded(data[at:until]), LINE_CHARACTERS)}")
-        for text in reversed(before):
-            self._add(text)
-        if number > shown_to:
-            self._add(numbered(number, cut_line(decoded(data[start:end]), LINE_CHARACTERS)))
-        return number
+    def _tell(self, name: str, data: bytes, found: Sequence[_Line]) -> None:
+        self.files += 1
+        self._add(shown_name(name))
+        if self.files_only:
+            self.matches += 1
+        else:
+            self._tell_lines(data, found)
+        self.full = self.matches >= MATCHES or self.used >= OUTPUT_BYTES
+
+    def _tell_lines(self, data: bytes, found: Sequence[_Line]) -> None:
+        told = 0
+        """The last line that is shown already."""
+        for place, (number, start, end) in enumerate(found):
+            following = found[place + 1][0] if place + 1 < len(found) else number + self.context + 1
+            above = min(self.context, number - 1 - told)
+            for line, text in enumerate(_above(data, start, above), number - above):
+                self._add(f"{line}-{text}")
+            self._add(numbered(number, _shown(data, start, end)))
+            told = number
+            for text in _below(data, end, min(self.context, following - number - 1)):
+                told += 1
+                self._add(f"{told}-{text}")
+            self.matches += 1
+            if self.used >= OUTPUT_BYTES:
+                return
 
     def _add(self, line: str) -> None:
         self.lines.append(line)
@@ -169,10 +182,37 @@ class _Report:
             said.append(f"[Stopped after {SECONDS:.0f} s; there may be more.]")
         if self.large:
             said.append(f"[{counted(self.large, 'file')} over {FILE_BYTES // 2**20} MiB not searched.]")
+        if self.binary:
+            said.append(f"[{counted(self.binary, 'binary file')} not searched.]")
         return said
 
 
-def matching_lines(expression: Any, data: bytes, deadline: Deadline) -> Iterator[tuple[int, int, int]]:
+def _shown(data: bytes, start: int, end: int) -> str:
+    return cut_line(decoded(data[start:end]), LINE_CHARACTERS)
+
+
+def _above(data: bytes, start: int, count: int) -> list[str]:
+    """The `count` lines before the one that starts at `start`; there must be as many."""
+    found = []
+    for _ in range(count):
+        end = start - 1
+        start = data.rfind(b"\n", 0, end) + 1
+        found.append(_shown(data, start, end))
+    return found[::-1]
+
+
+def _below(data: bytes, end: int, count: int) -> list[str]:
+    """Up to `count` lines after the one that ends at `end`."""
+    found: list[str] = []
+    while len(found) < count and end + 1 < len(data):
+        start = end + 1
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        found.append(_shown(data, start, end))
+    return found
+
+
+def matching_lines(expression: Any, data: bytes, deadline: Deadline) -> Iterator[_Line]:
     """Number (from 1), start and end of each line that matches. Lines end at `\\n`. Raises `Stopped`."""
     at, number, counted = 0, 1, 0
     while at < len(data):

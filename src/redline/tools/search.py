@@ -37,7 +37,8 @@ def path_matcher(pattern: str, folder: Path) -> Callable[[str], bool]:
         spec = GitIgnoreSpec.from_lines(_alternatives(cleaned))
     except ValueError as error:
         raise ToolError("INVALID_PATTERN", f"{pattern!r} is no pattern of paths: {error}.", "Mend it.") from None
-    return spec.match_file
+    # Escaped, because the matcher takes no name that is not UTF-8.
+    return lambda name: spec.match_file(escaped(name))
 
 
 def _alternatives(pattern: str) -> list[str]:
