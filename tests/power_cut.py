@@ -6,12 +6,14 @@ Unlike a `kill -9` it lets Python's own cleaning up run; the kill loop is there 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
-from runner_bench import RunnerBench
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-from redline.sessions.store import StoreError
+    from redline.sessions.store import StoreError
+    from runner_bench import RunnerBench
 
 STEPS = (
     "before the call", "after the call", "before the bytes", "before the intent", "after the intent",
@@ -78,10 +80,8 @@ class Power:
 async def cut_off(bench: RunnerBench, step: str, *calls: Any, skip: int = 0) -> RunnerBench:
     """Run the calls until the power is cut at the step, then open the session anew, not yet recovered."""
     power = Power(bench, step, skip=skip)
-    try:
+    with suppress(PowerCut):
         await bench.run(*calls)
-    except PowerCut:
-        pass
     assert power.off, f"no call came to the step {step!r}"
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()

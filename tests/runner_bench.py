@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
 from redline.changes.codec import from_json
-from redline.changes.record import FileChange
 from redline.files.local import LocalFiles
 from redline.files.seam import (
     Action,
@@ -25,7 +23,6 @@ from redline.files.seam import (
     Write,
     WriteBytes,
 )
-from redline.sessions.events import Event
 from redline.sessions.log import SessionLog
 from redline.sessions.redaction import Redactor
 from redline.sessions.sqlite import SqliteStore
@@ -34,6 +31,12 @@ from redline.tools.runner import Call, CallResult, Runner
 from redline.tools.tool import Step, Tool, ToolContext, ToolError, ToolOutput, Toolset, text_block
 from redline.views import DiffCall, ToolCallView
 from redline.workspace.store import ByteStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from redline.changes.record import FileChange
+    from redline.sessions.events import Event
 
 Answer = PermissionOutcome | Callable[[PermissionRequest], PermissionOutcome | Awaitable[PermissionOutcome]]
 
@@ -317,19 +320,19 @@ class RunnerBench:
         assert not (await self.call("read", path=name)).is_error
         return path
 
-    async def events(self, type: str | None = None) -> list[Event]:
-        return [event async for event in self.log.events() if type in (None, event.type)]
+    async def events(self, kind: str | None = None) -> list[Event]:
+        return [event async for event in self.log.events() if kind in (None, event.type)]
 
-    async def last(self, type: str) -> dict[str, Any]:
-        return (await self.events(type))[-1].data
+    async def last(self, kind: str) -> dict[str, Any]:
+        return (await self.events(kind))[-1].data
 
-    async def logged_changes(self, type: str = "tool/result") -> list[FileChange]:
-        return [from_json(change) for change in (await self.last(type))["changes"]]
+    async def logged_changes(self, kind: str = "tool/result") -> list[FileChange]:
+        return [from_json(change) for change in (await self.last(kind))["changes"]]
 
-    async def until(self, type: str) -> None:
+    async def until(self, kind: str) -> None:
         """Wait for an event of this type."""
         arrived = asyncio.Event()
-        leave = self.log.subscribe(lambda event: arrived.set() if event.type == type else None)
+        leave = self.log.subscribe(lambda event: arrived.set() if event.type == kind else None)
         try:
             await asyncio.wait_for(arrived.wait(), 10)
         finally:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from power_cut import STEPS, PowerCut, Power, cut_off
+
+from power_cut import STEPS, Power, PowerCut, cut_off
+from redline.tools.recovery import Recovery, recover
 from runner_bench import RunnerBench, opened
 
-from redline.sessions.events import Event
-from redline.tools.recovery import Recovery, recover
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from redline.sessions.events import Event
 
 
 @pytest.fixture
@@ -174,7 +178,10 @@ async def test_calls_that_followed_one_another_on_a_file_are_each_judged_by_the_
     assert again.text("a.txt") == "three\n"
     closed = (await recovered(again)).calls
     assert [call.status for call in closed] == ["completed", "completed"]
-    assert [change.hunks[0].lines for call in closed for change in call.changes] == [("-one", "+two"), ("-two", "+three")]
+    assert [change.hunks[0].lines for call in closed for change in call.changes] == [
+        ("-one", "+two"),
+        ("-two", "+three"),
+    ]
     await again.store.close()
 
 

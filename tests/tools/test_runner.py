@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from runner_bench import RunnerBench, opened
 
 from redline.files.seam import Delete, Write
 from redline.tools.runner import Call
 from redline.tools.tool import Step, ToolContext, ToolError, ToolOutput, text_block
+from runner_bench import RunnerBench, opened
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -33,7 +36,11 @@ async def test_an_edit_is_stored_intended_applied_and_recorded_in_that_order(ben
     types = [event.type for event in await bench.events()]
     assert types[-3:] == ["tool/call", "file/intent", "tool/result"]
     intent = await bench.last("file/intent")
-    assert (intent["before"], intent["after"], intent["kept"]) == (blob("one\ntwo\nthree\n"), blob("one\n2\nthree\n"), True)
+    assert (intent["before"], intent["after"], intent["kept"]) == (
+        blob("one\ntwo\nthree\n"),
+        blob("one\n2\nthree\n"),
+        True,
+    )
     assert intent["operation"] == "update"
     assert bench.bytes.get(bench.log.session, intent["before"]) == b"one\ntwo\nthree\n"
     assert bench.bytes.get(bench.log.session, intent["after"]) == b"one\n2\nthree\n"
@@ -65,7 +72,11 @@ async def test_the_proposal_stands_in_the_call_before_anything_is_asked_or_done(
 
 @pytest.mark.parametrize(
     ("answer", "status", "code"),
-    [("reject", "rejected", "REJECTED"), ("unavailable", "rejected", "UNAVAILABLE"), ("cancelled", "cancelled", "CANCELLED")],
+    [
+        ("reject", "rejected", "REJECTED"),
+        ("unavailable", "rejected", "UNAVAILABLE"),
+        ("cancelled", "cancelled", "CANCELLED"),
+    ],
 )
 async def test_a_call_that_is_not_approved_changes_nothing_and_says_so(
     bench: RunnerBench, answer: str, status: str, code: str
@@ -301,9 +312,7 @@ async def test_all_or_nothing_takes_the_first_part_back(bench: RunnerBench) -> N
     await bench.seen("b.txt", "b\n")
     await bench.seen("c.txt", "c\n")
     bench.answer = lambda request: (bench.workspace / "c.txt").chmod(0o444) or "allow_once"
-    result = await bench.call(
-        "several", writes={"a.txt": "a\n", "b.txt": None, "c.txt": "C\n"}, all_or_nothing=True
-    )
+    result = await bench.call("several", writes={"a.txt": "a\n", "b.txt": None, "c.txt": "C\n"}, all_or_nothing=True)
     assert result.status == "failed"
     assert result.error is not None
     assert result.error.code == "PERMISSION"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from runner_bench import RunnerBench, opened
 
-from redline.files.seam import Outcome, Target
 from redline.sessions.store import StoreError
 from redline.tools.tool import ToolOutput, text_block
-from redline.workspace.store import ByteStore, BytesError
+from redline.workspace.store import BytesError, ByteStore
+from runner_bench import RunnerBench, opened
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from redline.files.seam import Outcome, Target
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -24,12 +27,12 @@ async def bench(tmp_path: Path) -> AsyncIterator[RunnerBench]:
         yield made
 
 
-def fail_append(bench: RunnerBench, type: str, call: str | None = None) -> None:
+def fail_append(bench: RunnerBench, kind: str, call: str | None = None) -> None:
     """The store of the log is full for events of this type (and call)."""
     submit = bench.store.submit
 
     def failing(events: Any, *, durable: bool, settled: Callable[[StoreError | None], None]) -> None:
-        if any(event.type == type and call in (None, event.data["call"]) for event in events):
+        if any(event.type == kind and call in (None, event.data["call"]) for event in events):
             error = StoreError("NO_SPACE", "The disk is full.", "Free some space.")
             asyncio.get_running_loop().call_soon(settled, error)
         else:

@@ -1,16 +1,20 @@
-"""Several calls of one message: side by side where they touch nothing in common, in order where they do, and cancelled."""
+"""Several calls of one message: side by side where they touch nothing in common, else in order; and cancelled."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+from redline.tools.tool import ToolContext, text_block
 from runner_bench import RunnerBench, opened
 
-from redline.tools.permission import PermissionRequest
-from redline.tools.tool import ToolContext, text_block
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from redline.tools.permission import PermissionRequest
 
 
 @pytest.fixture
@@ -24,7 +28,8 @@ async def test_two_edits_of_one_file_in_one_message_are_both_kept(bench: RunnerB
         name = f"{number}.txt"
         await bench.call("write", path=name, content="one\ntwo\nthree\nfour\n")
         results = await bench.run(
-            bench.call_of("edit", path=name, old="one", new="1"), bench.call_of("edit", path=f"./{name}", old="four", new="4")
+            bench.call_of("edit", path=name, old="one", new="1"),
+            bench.call_of("edit", path=f"./{name}", old="four", new="4"),
         )
         assert [result.status for result in results] == ["completed", "completed"]
         assert bench.text(name) == "1\ntwo\nthree\n4\n"

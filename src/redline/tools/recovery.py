@@ -218,11 +218,11 @@ class _Closing:
         judged = [(data, await self._judge(data)) for data in intents]
         changes = await self._on_disk(judged)
         landed = [data for data, verdict in judged if verdict == "applied"]
-        whole = len(landed) == len(judged)
+        whole = len(landed) == len(judged) == landed[0].get("steps") if landed else False
         status: ClosedStatus = "completed" if whole else "interrupted"
         if any(verdict == "unknown" for _, verdict in judged):
             status = "unknown"
-        taken = [one for data in landed for one in _list(data, "reverts")]
+        taken = _still_taken(landed)
         event = {
             "turn": turn,
             "call": call,
@@ -369,6 +369,17 @@ def _seen(judged: Sequence[tuple[Mapping[str, Any], Verdict]]) -> dict[str, str]
         for data, verdict in judged
         if verdict == "applied" and isinstance(data.get("after"), str) and not isinstance(data.get("moved_to"), str)
     }
+
+
+def _still_taken(landed: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """What the intents of an undo have taken back, less what it had put back again by then."""
+    taken: dict[frozenset[str], list[Mapping[str, Any]]] = {}
+    for data in landed:
+        keys = frozenset(place.key for place in _places(data))
+        taken.pop(keys, None)
+        if _list(data, "reverts"):
+            taken[keys] = _list(data, "reverts")
+    return [one for each in taken.values() for one in each]
 
 
 def _calls_of(taken: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -141,7 +141,7 @@ async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undon
     taken = list(plan.takes)
     try:
         for planned in plan.steps:
-            facts = {"reverts": [one.to_json() for one in planned.takes]}
+            facts = {"reverts": [one.to_json() for one in planned.takes], "steps": len(plan.steps)}
             await journal.apply(
                 planned.step,
                 turn=turn,
