@@ -7,6 +7,8 @@ import re
 NOWHERE = "/dev/null"
 """Stands for the side on which there is no file."""
 _PREFIXES = ("a/", "b/", "c/", "i/", "o/", "w/")
+_PREFIXED_NOWHERE = ("a/dev/null", "b/dev/null")
+"""As some writers of patches have it."""
 _LETTERS = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _NAMED = {chr(code): letter for letter, code in _LETTERS.items()}
 
@@ -70,6 +72,7 @@ def header_names(names: str) -> tuple[str, str]:
 
 def bare_names(old: str, new: str, git: bool) -> tuple[str, str]:
     """Without the prefixes that stand for the two sides: always git's own, else only `a/` beside `b/`."""
+    old, new = (NOWHERE if name in _PREFIXED_NOWHERE and old != new else name for name in (old, new))
     allowed = _PREFIXES if git else ("a/", "b/")
     old_prefixed = old == NOWHERE or old.startswith(allowed)
     new_prefixed = new == NOWHERE or new.startswith(allowed)

@@ -149,8 +149,8 @@ class _Reader:
                 return
             if line.startswith(("Binary files ", "GIT binary patch")):
                 file.binary = True
-            elif not file.binary and not _read_extended(file, line):
-                return
+            else:
+                _read_extended(file, line)
             self._at += 1
 
     def _at_names(self) -> bool:
@@ -247,11 +247,11 @@ def _plain_lines(text: str) -> list[str]:
     return lines
 
 
-def _read_extended(file: _File, line: str) -> bool:
-    """One line between `diff --git` and the names. False: not such a line."""
+def _read_extended(file: _File, line: str) -> None:
+    """One line between `diff --git` and the names; one that is not known says nothing."""
     match = _EXTENDED.match(line)
     if match is None:
-        return False
+        return
     key, value = match[0].rstrip(), line[match.end() :]
     if key == "new file mode":
         file.operation, file.new_executable = "add", _is_executable(value)
@@ -267,7 +267,6 @@ def _read_extended(file: _File, line: str) -> bool:
         file.operation, file.git, file.new = "move", False, unquoted(value)
     elif key == "copy to":
         file.operation, file.copied, file.git, file.new = "add", True, False, unquoted(value)
-    return True
 
 
 def _is_executable(mode: str) -> bool:

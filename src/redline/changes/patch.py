@@ -34,7 +34,7 @@ def unified(change: FileChange, *, limit: int | None = READER_LIMIT) -> str:
     lines = [f"--- {old}", f"+++ {new}"]
     for hunk in shown.hunks:
         lines.append(header(hunk, anchored=change.anchored))
-        lines += _body(hunk, _ends(hunk, change.before, old=True), _ends(hunk, change.after, old=False))
+        lines += _body(hunk, change.before, change.after)
     if shown.truncated:
         lines.append(TRUNCATED)
     elif not shown.hunks:
@@ -135,11 +135,11 @@ def _hunk_bytes(before: bytes, after: bytes) -> bytes:
     lines: list[str] = []
     for hunk in comparison(before, after).hunks:
         lines.append(header(hunk))
-        lines += _body(hunk, _ends(hunk, old, old=True), _ends(hunk, new, old=False))
+        lines += _body(hunk, old, new)
     return "".join(line + "\n" for line in lines).encode("utf-8", "surrogateescape")
 
 
-def _ends(hunk: Hunk, side: Side | None, *, old: bool) -> bool:
+def ends_unfinished(hunk: Hunk, side: Side | None, *, old: bool) -> bool:
     """Whether the hunk holds the last line of a side that has no final newline."""
     if side is None or side.final_newline or side.lines is None:
         return False
@@ -147,8 +147,9 @@ def _ends(hunk: Hunk, side: Side | None, *, old: bool) -> bool:
     return count > 0 and start + count - 1 == side.lines
 
 
-def _body(hunk: Hunk, old_ends: bool, new_ends: bool) -> Iterable[str]:
+def _body(hunk: Hunk, before: Side | None, after: Side | None) -> Iterable[str]:
     """The hunk's lines with the marker after the last line of each side that has no final newline."""
+    old_ends, new_ends = ends_unfinished(hunk, before, old=True), ends_unfinished(hunk, after, old=False)
     if not old_ends and not new_ends:
         return hunk.lines
     last_old = max((at for at, line in enumerate(hunk.lines) if line[0] != "+"), default=-1) if old_ends else -1

@@ -1,0 +1,202 @@
+"""What a foreign edit tool was asked to do, read from its arguments.
+
+The result is the agent's word (`reported`) and has no place in the file (unanchored). Arguments come in many shapes and
+may be half streamed; where they do not say the whole change, none is derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from redline.changes import envelope
+from redline.changes.acp import from_blocks
+from redline.changes.compare import without_basis
+from redline.changes.parse import parse
+from redline.changes.record import FileChange, Hunk
+from redline.changes.snippet import Pair, from_snippets
+
+if TYPE_CHECKING:
+    from redline.changes.record import Operation
+
+Arguments = Mapping[str, Any]
+
+_PATHS = (
+    "path", "file_path", "filePath", "filepath", "fileName", "filename", "file", "target_file", "absolute_path",
+)  # fmt: skip
+_REPLACEMENTS = (
+    ("old_string", "new_string"),
+    ("oldString", "newString"),
+    ("old_str", "new_str"),
+    ("oldStr", "newStr"),
+    ("old_text", "new_text"),
+    ("oldText", "newText"),
+    ("search", "replace"),
+    ("old", "new"),
+    ("before", "after"),
+)
+_CONTENTS = ("content", "contents", "file_text", "fileText", "new_text")
+_LINES = ("insert_line", "insertLine", "line_number", "lineNumber", "line")
+_INSERTED = ("insert_text", "insertText", "new_str", "new_text", "text", "content")
+_PATCHES = ("patch", "patch_text", "patchText", "diff", "unified_diff", "input")
+_MOVES = (("source", "destination"), ("src", "dst"), ("from", "to"), ("old_path", "new_path"), ("oldPath", "newPath"))
+
+
+def from_arguments(name: str | None, arguments: object) -> list[FileChange]:
+    """The changes that a call of tool `name` (None: unknown) asks for; none where the arguments do not say.
+
+    Knows replacing, creating, inserting at a line, several edits in one call, patches (unified, git's, and the
+    `*** Begin Patch` envelope), maps of changes by path, deleting and moving.
+    """
+    if isinstance(arguments, str):
+        return _from_patch(arguments)
+    if not isinstance(arguments, Mapping):
+        return []
+    tool = (name or "").lower()
+    command = arguments.get("command")
+    if isinstance(command, str) and any(arguments.get(key) for key in _PATHS):
+        tool = command.lower()
+    for read in (_from_patches, _from_change_map, _from_blocks, _from_edits, _from_move):
+        if changes := read(arguments):
+            return changes
+    path = _first(arguments, _PATHS)
+    if path is None or tool in ("view", "read", "undo_edit"):
+        return []
+    change = _from_file(tool, path, arguments)
+    return [] if change is None else [change]
+
+
+def _from_file(tool: str, path: str, arguments: Arguments) -> FileChange | None:
+    if "insert" in tool or any(_is_line(arguments.get(key)) for key in _LINES[:2]):
+        return _insertion(path, arguments)
+    pair = _pair(arguments)
+    if pair is not None:
+        created = pair[0] == "" and ("write" in tool or "create" in tool)
+        return from_snippets(path, [pair], operation="add" if created else "modify")
+    if tool == "str_replace" and isinstance(old := arguments.get("old_str"), str) and "new_str" not in arguments:
+        return from_snippets(path, [(old, "")])  # the one tool that documents a missing new text as empty
+    if any(old in arguments for old, _ in _REPLACEMENTS):
+        return None  # half of a replacement
+    content = _first(arguments, _CONTENTS, empty=True)
+    if content is not None:
+        # Whether there was a file is not said, except by a tool that only creates.
+        return from_snippets(path, [("", content)], operation="add" if "create" in tool else "modify")
+    if ("delete" in tool or "remove" in tool) and set(arguments) <= {*_PATHS, "description", "explanation", "command"}:
+        return without_basis(path, "delete", None, None, provenance="reported")
+    return None
+
+
+def _insertion(path: str, arguments: Arguments) -> FileChange | None:
+    """New lines after line N; nothing where N is not said."""
+    line = next((arguments[key] for key in _LINES if _is_line(arguments.get(key))), None)
+    text = _first(arguments, _INSERTED)
+    if line is None or text is None:
+        return None
+    change = from_snippets(path, [("", text)])
+    hunks = tuple(Hunk(line, 0, line + 1, hunk.new_lines, hunk.lines) for hunk in change.hunks)
+    return replace(change, hunks=hunks)
+
+
+def _from_edits(arguments: Arguments) -> list[FileChange]:
+    """`edits: [{old, new}, …]`, with the path above or in each; all of them or none."""
+    edits = arguments.get("edits") or arguments.get("replacements")
+    if not isinstance(edits, Sequence) or isinstance(edits, str):
+        return []
+    pairs: dict[str, list[Pair]] = {}
+    for edit in edits:
+        pair = _pair(edit) if isinstance(edit, Mapping) else None
+        path = _first(cast("Arguments", edit), _PATHS) or _first(arguments, _PATHS) if pair is not None else None
+        if pair is None or path is None:
+            return []
+        pairs.setdefault(path, []).append(pair)
+    return [from_snippets(path, each) for path, each in pairs.items()]
+
+
+def _from_change_map(arguments: Arguments) -> list[FileChange]:
+    """`changes: {path: {type: add | update | delete, content | unified_diff, move_path?}}`."""
+    changes = arguments.get("changes")
+    if not isinstance(changes, Mapping):
+        return []
+    derived = []
+    for path, change in changes.items():
+        one = _mapped(path, change) if isinstance(path, str) and isinstance(change, Mapping) else None
+        if one is None:
+            return []
+        derived.append(one)
+    return derived
+
+
+def _mapped(path: str, change: Arguments) -> FileChange | None:
+    kind, content, diff, target = (change.get(key) for key in ("type", "content", "unified_diff", "move_path"))
+    if kind == "add" and isinstance(content, str):
+        return from_snippets(path, [("", content)], operation="add")
+    if kind == "delete":
+        if isinstance(content, str):
+            return from_snippets(path, [(content, "")], operation="delete")
+        return without_basis(path, "delete", None, None, provenance="reported")
+    if kind != "update" or not isinstance(diff, str):
+        return None
+    named = _from_patch(f"--- {path}\n+++ {path}\n{diff}")
+    if len(named) != 1:
+        return None
+    if isinstance(target, str) and target:
+        return replace(named[0], path=target, old_path=path, operation="move")
+    return replace(named[0], path=path)
+
+
+def _from_patches(arguments: Arguments) -> list[FileChange]:
+    for key in _PATCHES:
+        if isinstance(text := arguments.get(key), str) and (changes := _from_patch(text)):
+            named = _first(arguments, _PATHS)
+            return [replace(changes[0], path=named)] if named and len(changes) == 1 else changes
+    command = arguments.get("command")
+    words = command if isinstance(command, list) else [command]
+    for word in words:
+        if isinstance(word, str) and envelope.BEGIN in word and (changes := _from_patch(word)):
+            return changes
+    return []
+
+
+def _from_patch(text: str) -> list[FileChange]:
+    try:
+        changes = envelope.parse_envelope(text) if envelope.BEGIN in text else parse(text)
+    except ValueError:
+        return []
+    return [replace(change, provenance="reported") for change in changes]
+
+
+def _from_blocks(arguments: Arguments) -> list[FileChange]:
+    content = arguments.get("content")
+    blocks = [content] if isinstance(content, Mapping) else content
+    if not isinstance(blocks, list):
+        return []
+    reading = from_blocks(blocks)
+    return [] if reading.malformed else list(reading.changes)
+
+
+def _from_move(arguments: Arguments) -> list[FileChange]:
+    for old_key, new_key in _MOVES:
+        old, new = arguments.get(old_key), arguments.get(new_key)
+        if isinstance(old, str) and isinstance(new, str) and old and new:
+            operation: Operation = "move"
+            return [without_basis(new, operation, None, None, old_path=old, provenance="reported")]
+    return []
+
+
+def _pair(arguments: Arguments) -> Pair | None:
+    for old_key, new_key in _REPLACEMENTS:
+        old, new = arguments.get(old_key), arguments.get(new_key)
+        if isinstance(old, str) and isinstance(new, str):
+            return old, new
+    return None
+
+
+def _first(arguments: Arguments, keys: Sequence[str], *, empty: bool = False) -> str | None:
+    return next(
+        (arguments[key] for key in keys if isinstance(arguments.get(key), str) and (arguments[key] or empty)), None
+    )
+
+
+def _is_line(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
