@@ -8,7 +8,7 @@ that an event holds makes it raise: what cannot be read becomes an `OtherRow` in
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from redline.transcript.fields import Data
 
 _log = logging.getLogger(__name__)
-_Of = Sequence[tuple[int, str]]
 _REASONS = ("completed", "cancelled", "failed", "limit", "interrupted")
 _LEVELS = ("info", "warning", "error")
 
@@ -314,18 +313,18 @@ class Transcript:
         of = tuple((fields.number(item, "turn"), fields.text(item, "call")) for item in fields.mappings(data, "of"))
         row = RevertRow(**self._head(event, f"revert:{turn}:{call}", turn), call=call, of=of, changes=changes)
         self._land(turn, row.id, changes)
-        paths = {path for change in changes for path in (change.path, change.old_path) if path}
-        return [self._put(row), *self._mark(event, of, paths, taken_back=True), *self._resummed(event, turn)]
+        marked = self._mark(event, row, taken_back=True, seen=frozenset((row.id,)))
+        return [self._put(row), *marked, *self._resummed(event, turn)]
 
-    def _mark(self, event: Event, of: _Of, paths: set[str], *, taken_back: bool) -> list[AnyRow]:
+    def _mark(self, event: Event, undo: RevertRow, *, taken_back: bool, seen: frozenset[str]) -> list[AnyRow]:
         """Mark what an undo took back; undoing an undo puts back what that one had taken."""
+        paths = {path for change in undo.changes for path in (change.path, change.old_path) if path}
         changed: list[AnyRow] = []
-        for turn, name in of:
-            undo = self._rows.get(f"revert:{turn}:{name}")
-            if isinstance(undo, RevertRow):
-                changed.append(self._put(replace(undo, reverted=taken_back, revision=event.seq)))
-                changed += self._mark(event, undo.of, paths, taken_back=not taken_back)
-                continue
+        for turn, name in undo.of:
+            earlier = self._rows.get(f"revert:{turn}:{name}")
+            if isinstance(earlier, RevertRow) and earlier.id not in seen:
+                changed.append(self._put(replace(earlier, reverted=taken_back, revision=event.seq)))
+                changed += self._mark(event, earlier, taken_back=not taken_back, seen=seen | {earlier.id})
             call = self._calls.get((turn, name))
             if call is None:
                 continue

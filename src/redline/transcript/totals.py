@@ -8,117 +8,65 @@ the end is the net change, and comparing only those gaps cancels what was change
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from redline.changes.compare import compare
+from redline.transcript.ends import Net, net_files
 from redline.transcript.rows import NetTotal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from redline.changes.record import FileChange, Operation, Side
+    from redline.changes.record import FileChange, Side
 
 _ENDLESS = 1 << 60
 """Length of the last run: how many lines a file has beyond its hunks does not matter."""
 
 
-@dataclass(slots=True)
-class Trail:
-    """What happened to the content of one file, followed through moves."""
-
-    first_path: str | None
-    """Where it was at the beginning; None: it did not exist."""
-    path: str | None
-    """Where it is now; None: it is gone."""
-    changes: list[FileChange] = field(default_factory=list)
-
-    @property
-    def first(self) -> Side | None:
-        return self.changes[0].before
-
-    @property
-    def last(self) -> Side | None:
-        return self.changes[-1].after
-
-
-def trails(changes: Iterable[FileChange]) -> list[Trail]:
-    """Group changes, in the order in which they happened, by the file whose content they made.
-
-    A file that is deleted and created again at the same path is one trail (a modification, on the whole), unless
-    something was moved to the path meanwhile.
-    """
-    found: list[Trail] = []
-    at: dict[str, Trail] = {}
-    for change in changes:
-        source = change.old_path if change.operation == "move" and change.old_path else change.path
-        trail = at.get(source)
-        if trail is None:
-            trail = Trail(None if change.operation == "add" else source, source)
-            found.append(trail)
-        if source != change.path:
-            at.pop(source, None)
-        at[change.path] = trail
-        trail.changes.append(change)
-        trail.path = None if change.operation == "delete" else change.path
-    return found
-
-
 def net_totals(changes: Iterable[FileChange]) -> tuple[NetTotal, ...]:
-    """One entry a file whose first and last state differ, in the order of first touch. What was created and deleted
-    again is left out, and so is what ended as it began."""
-    totals = (_total(trail) for trail in trails(changes))
-    return tuple(total for total in totals if total is not None)
+    """One entry a file whose first and last state differ, sorted by path: the same files as those of `net_changes`."""
+    return tuple(_total(net) for net in net_files(changes))
 
 
-def _total(trail: Trail) -> NetTotal | None:
-    first, last = trail.first, trail.last
-    path = trail.path or trail.first_path
-    if path is None or (trail.path is None and trail.first_path is None):
-        return None
-    moved = trail.path is not None and trail.first_path is not None and trail.path != trail.first_path
-    same = first is not None and last is not None and (first.blob, first.executable) == (last.blob, last.executable)
-    if same and not moved:
-        return None
-    added, removed, exact = (0, 0, True) if same else _counts(trail)
+def _total(net: Net) -> NetTotal:
+    added, removed, exact = _counts(net)
+    types = [change.file_type for change in net.steps or ()] + [net.first.file_type, net.last.file_type]
     return NetTotal(
-        path=path,
-        old_path=trail.first_path if moved else None,
-        operation=_operation(trail),
+        path=net.path,
+        old_path=net.old_path,
+        operation=net.operation,
         added=added,
         removed=removed,
         exact=exact,
-        counted=all(change.file_type in ("text", "symlink") for change in trail.changes),
-        file_type=trail.changes[-1].file_type,
+        counted=all(kind in ("text", "symlink") for kind in types),
+        file_type=(net.last if net.last.exists else net.first).file_type,
     )
 
 
-def _operation(trail: Trail) -> Operation:
-    if trail.first_path is None:
-        return "add"
-    if trail.path is None:
-        return "delete"
-    return "modify" if trail.path == trail.first_path else "move"
-
-
-def _counts(trail: Trail) -> tuple[int, int, bool]:
+def _counts(net: Net) -> tuple[int, int, bool]:
     """Added and removed lines, and whether they are those of a comparison of the first state with the last."""
-    changes = trail.changes
-    added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
-    exact = all(change.exact for change in changes)
-    if len(changes) == 1:
+    first, last = (state.side.lines if state.side is not None else None for state in (net.first, net.last))
+    if net.operation == "add" and last is not None:
+        return last, 0, True
+    if net.operation == "delete" and first is not None:
+        return 0, first, True
+    if net.steps is None:
+        return last or 0, first or 0, False
+    return _counts_of_steps(net.steps)
+
+
+def _counts_of_steps(steps: Sequence[FileChange]) -> tuple[int, int, bool]:
+    added, removed = sum(change.added for change in steps), sum(change.removed for change in steps)
+    exact = all(change.exact for change in steps)
+    if len(steps) == 1:
         return added, removed, exact
-    unbroken = all(_joins(one, two) for one, two in pairwise(changes))
-    if exact and unbroken and trail.first_path is None:
-        return added - removed, 0, True
-    if exact and unbroken and trail.path is None:
-        return 0, removed - added, True
     # Two masked lines may look equal and not be.
-    readable = all(change.anchored and not change.truncated and not change.redacted for change in changes)
-    if exact and unbroken and readable:
+    readable = all(change.anchored and not change.truncated and not change.redacted for change in steps)
+    if exact and readable and all(_joins(one, two) for one, two in pairwise(steps)):
         try:
-            return (*_laid_on_each_other(changes), True)
+            return (*_laid_on_each_other(steps), True)
         except ValueError:
             pass
     return added, removed, False
