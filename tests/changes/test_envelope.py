@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redline.changes.envelope import Chunk, Section, is_envelope, read_envelope
+from redline.changes.envelope import Chunk, Section, is_envelope, parse_envelope, read_envelope
 
 WHOLE = """*** Begin Patch
 *** Update File: src/a.py
@@ -72,3 +72,18 @@ def test_which_texts_are_of_this_form():
 def test_what_is_cut_off_or_belongs_nowhere_is_refused(text):
     with pytest.raises(ValueError, match=r"line|cut off"):
         read_envelope(text)
+
+
+def test_an_empty_line_between_sections_is_no_context():
+    text = "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n\n\n*** Update File: b\n@@\n-x\n\n+y\n\n*** End Patch"
+    first, second = read_envelope(text.replace("*** Update File: b", "*** Add File: c\n+z\n\n*** Update File: b"))[::2]
+    assert first.chunks == (Chunk((), ("-x", "+y")),)
+    assert second.chunks == (Chunk((), ("-x", " ", "+y")),)
+
+
+def test_as_a_change_it_is_reported_and_has_no_place():
+    moved, added, deleted = parse_envelope(f"apply_patch '{WHOLE}'")
+    assert (moved.operation, moved.old_path, moved.path) == ("move", "src/a.py", "src/b.py")
+    assert (moved.removed, moved.added, moved.anchored, moved.provenance) == (2, 1, False, "reported")
+    assert (added.operation, added.added) == ("add", 3)
+    assert (deleted.operation, deleted.file_type) == ("delete", "unknown")

@@ -1,83 +1,106 @@
 """The `*** Begin Patch` envelope: the patch form that some models write.
 
-It names files and changed lines with context but no line numbers, so what it gives is unanchored.
+It names files and quotes lines, but gives no line numbers: where a chunk belongs is for whoever holds the file to find,
+and as a change it is unanchored.
+
+    *** Begin Patch
+    *** Update File: src/a.py
+    *** Move to: src/b.py
+    @@ def greet():
+     context
+    -old line
+    +new line
+    *** Add File: notes.md
+    +a line
+    *** Delete File: gone.txt
+    *** End Patch
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal
 
 from redline.changes.compare import without_basis
 from redline.changes.record import FileChange, Hunk
 
 BEGIN = "*** Begin Patch"
-_END = "*** End Patch"
-_ADD, _DELETE, _UPDATE = "*** Add File: ", "*** Delete File: ", "*** Update File: "
-_MOVE, _END_OF_FILE = "*** Move to: ", "*** End of File"
+END = "*** End Patch"
+_END_OF_FILE = "*** End of File"
+_HEADERS: dict[str, Literal["add", "update", "delete"]] = {
+    "*** Add File: ": "add",
+    "*** Update File: ": "update",
+    "*** Delete File: ": "delete",
+}
+_MOVE = "*** Move to: "
 
 
-@dataclass(slots=True)
-class _Section:
-    verb: str
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Lines that follow one another in the file, with what changes among them."""
+
+    anchors: tuple[str, ...]
+    """Lines of the file above the chunk, outermost first, as `@@` names them: blanks at their ends do not count."""
+    lines: tuple[str, ...]
+    """Each beginning with ' ', '-' or '+'."""
+    at_end: bool = False
+    """The chunk is the end of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What is to be done to one file."""
+
+    operation: Literal["add", "update", "delete"]
     path: str
-    number: int
-    target: str | None = None
-    hunks: list[list[str]] = field(default_factory=list)
+    chunks: tuple[Chunk, ...] = ()
+    """Of an added file: one, with '+' lines only."""
+    move_to: str | None = None
+
+
+def is_envelope(text: str) -> bool:
+    """Some line opens the envelope before any line of another kind of patch."""
+    for line in text.split("\n"):
+        if line.rstrip() == BEGIN:
+            return True
+        if line.startswith(("diff --git ", "--- ", "@@ ")):
+            return False
+    return False
+
+
+def read_envelope(text: str) -> list[Section]:
+    """The sections, in order. What stands before and after the envelope is passed over.
+
+    Raises ValueError, naming the line, for an envelope that is not closed (its end may be missing because the text was
+    cut off) and for a line that belongs nowhere.
+    """
+    lines = text.split("\n")
+    if lines and all(line.endswith("\r") for line in lines[:-1]) and len(lines) > 1:
+        lines = [line.removesuffix("\r") for line in lines]
+    opening = next((at for at, line in enumerate(lines) if line.rstrip() == BEGIN), None)
+    if opening is None:
+        raise ValueError(f"no line says {BEGIN!r}")
+    return _Reader(lines, opening + 1).sections()
 
 
 def parse_envelope(text: str) -> list[FileChange]:
-    """The changes between `*** Begin Patch` and `*** End Patch`, in order.
-
-    Raises ValueError, naming the line, for a line that has no place in the form, a section without lines, and a patch
-    that does not end.
-    """
-    lines = text[text.index(BEGIN) :].split("\n")
-    if lines[0].endswith("\r"):
-        lines = [line.removesuffix("\r") for line in lines]
-    sections: list[_Section] = []
-    for number, line in enumerate(lines[1:], 2):
-        if line.rstrip() == _END:
-            if not sections:
-                raise ValueError("a patch that changes nothing")
-            return [_change(section) for section in sections]
-        verb = next((verb for verb in (_ADD, _DELETE, _UPDATE) if line.startswith(verb)), None)
-        if verb is not None:
-            sections.append(_Section(verb, line[len(verb) :].strip(), number))
-        elif not sections:
-            raise ValueError(f"line {number}: no file is named above it")
-        else:
-            _read_line(sections[-1], line, number)
-    raise ValueError("the patch does not end")
+    """What the envelope in `text` asks for, in order, as reported changes without a place. Raises ValueError as
+    `read_envelope` does, and for one that changes nothing."""
+    sections = read_envelope(text[text.index(BEGIN) :])
+    if not sections:
+        raise ValueError("a patch that changes nothing")
+    return [_change(section) for section in sections]
 
 
-def _read_line(section: _Section, line: str, number: int) -> None:
-    if section.verb == _UPDATE and line.startswith(_MOVE) and not section.hunks:
-        section.target = line[len(_MOVE) :].strip()
-    elif section.verb == _UPDATE and line.startswith("@@"):
-        section.hunks.append([])
-    elif section.verb == _UPDATE and line.rstrip() == _END_OF_FILE:
-        return
-    elif section.verb == _ADD and line[:1] == "+":
-        section.hunks = section.hunks or [[]]
-        section.hunks[0].append(line)
-    elif section.verb == _UPDATE and (not line or line[0] in " +-"):
-        section.hunks = section.hunks or [[]]
-        section.hunks[-1].append(line or " ")
-    elif line.strip():
-        raise ValueError(f"line {number}: not a line of a patch")
-
-
-def _change(section: _Section) -> FileChange:
-    if section.verb == _DELETE:
+def _change(section: Section) -> FileChange:
+    if section.operation == "delete":
         return without_basis(section.path, "delete", None, None, provenance="reported")
-    hunks = tuple(_hunk(lines) for lines in section.hunks if any(line[0] != " " for line in lines))
-    if section.verb == _UPDATE and not hunks and section.target is None:
-        raise ValueError(f"line {section.number}: {section.path} is named but no change follows")
+    hunks = tuple(_hunk(chunk.lines) for chunk in section.chunks if any(line[0] != " " for line in chunk.lines))
     signs = [line[0] for hunk in hunks for line in hunk.lines]
-    moved = section.target is not None
+    moved = section.move_to is not None
     return FileChange(
-        path=section.target or section.path,
-        operation="add" if section.verb == _ADD else "move" if moved else "modify",
+        path=section.move_to or section.path,
+        operation="add" if section.operation == "add" else "move" if moved else "modify",
         hunks=hunks,
         added=signs.count("+"),
         removed=signs.count("-"),
@@ -87,7 +110,86 @@ def _change(section: _Section) -> FileChange:
     )
 
 
-def _hunk(lines: list[str]) -> Hunk:
+def _hunk(lines: tuple[str, ...]) -> Hunk:
     added, removed = (sum(line[0] == sign for line in lines) for sign in "+-")
     old, new = len(lines) - added, len(lines) - removed
-    return Hunk(1 if old else 0, old, 1 if new else 0, new, tuple(lines))
+    return Hunk(1 if old else 0, old, 1 if new else 0, new, lines)
+
+
+class _Reader:
+    def __init__(self, lines: list[str], at: int) -> None:
+        self._lines = lines
+        self._at = at
+
+    def sections(self) -> list[Section]:
+        found: list[Section] = []
+        while True:
+            line = self._line()
+            if line.rstrip() == END:
+                return found
+            if not line.strip():
+                self._at += 1
+                continue
+            header = next((header for header in _HEADERS if line.startswith(header)), None)
+            if header is None:
+                raise ValueError(f"line {self._at + 1}: expected a file's header or {END!r}, not {line[:80]!r}")
+            self._at += 1
+            path = line[len(header) :].strip()
+            if not path:
+                raise ValueError(f"line {self._at}: the header names no file")
+            found.append(self._section(_HEADERS[header], path))
+
+    def _section(self, operation: Literal["add", "update", "delete"], path: str) -> Section:
+        if operation == "delete":
+            return Section("delete", path)
+        if operation == "add":
+            return Section("add", path, (Chunk((), tuple(self._signed("+"))),))
+        move_to = None
+        if self._line().startswith(_MOVE):
+            move_to = self._line()[len(_MOVE) :].strip()
+            self._at += 1
+        chunks = []
+        while not self._at_header():
+            chunks.append(self._chunk())
+        if not chunks and move_to is None:
+            raise ValueError(f"line {self._at + 1}: nothing is said to change in {path}")
+        return Section("update", path, tuple(chunks), move_to)
+
+    def _chunk(self) -> Chunk:
+        anchors = []
+        while self._line().startswith("@@"):
+            anchor = self._line()[2:].strip()
+            anchors += [anchor] if anchor else []
+            self._at += 1
+        lines = self._signed(" -+")
+        if not lines:
+            raise ValueError(f"line {self._at + 1}: a chunk without lines, or a line without ' ', '-' or '+' before it")
+        at_end = self._line().rstrip() == _END_OF_FILE
+        self._at += at_end
+        return Chunk(tuple(anchors), tuple(lines), at_end)
+
+    def _signed(self, signs: str) -> list[str]:
+        found: list[str] = []
+        blanks = 0
+        while True:
+            line = self._line()
+            if line == "" and " " in signs:
+                line = " "  # editors strip the one space of an empty context line
+            if line == "" or line[0] not in signs:
+                break
+            found.append(line)
+            self._at += 1
+        # An empty line before a header parts two sections; it is no context.
+        while found and self._at_header() and self._lines[self._at - 1 - blanks] == "":
+            blanks += 1
+            found.pop()
+        return found
+
+    def _at_header(self) -> bool:
+        line = self._line()
+        return line.rstrip() == END or line.startswith(tuple(_HEADERS))
+
+    def _line(self) -> str:
+        if self._at >= len(self._lines):
+            raise ValueError(f"the patch ends without {END!r}: it seems to be cut off")
+        return self._lines[self._at]
