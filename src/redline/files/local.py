@@ -26,7 +26,8 @@ from weakref import WeakValueDictionary
 
 from redline.files import mutation
 from redline.files.blob import git_blob as git_blob
-from redline.files.disk import Kind, OnFlush, kind_of, look, sweep
+from redline.files.disk import Kind, kind_of, look
+from redline.files.draft import OnFlush, sweep
 from redline.files.failures import failures, shown
 from redline.files.mutation import Mutation
 from redline.files.places import Roots

@@ -11,7 +11,8 @@ import os
 import stat
 from pathlib import Path
 
-from redline.files.disk import Draft, Found, OnFlush, find, flush, held, look, still_there
+from redline.files.disk import Found, find, held, look, still_there
+from redline.files.draft import Draft, OnFlush, flush
 from redline.files.failures import failure, failures, shown, stale
 from redline.files.places import Folder, Roots
 from redline.files.proposal import Proposal, propose
