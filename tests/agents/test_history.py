@@ -109,7 +109,9 @@ def test_an_interrupted_call_says_whether_its_change_is_on_the_disk() -> None:
 def test_a_result_belongs_to_the_call_of_its_own_turn() -> None:
     events = log(user(1, "a"), called(1, "edit:0"), gave(1, "edit:0", "first"),
                  user(2, "b"), called(2, "edit:0"), gave(2, "edit:0", "second"))  # fmt: skip
-    results = [content for message in messages(events) for name, content in told(message) if content in ("first", "second")]
+    results = [
+        content for message in messages(events) for name, content in told(message) if content in ("first", "second")
+    ]
     assert results == ["first", "second"]
 
 

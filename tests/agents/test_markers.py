@@ -31,7 +31,9 @@ def test_every_imitation_in_a_text_is_found() -> None:
     assert neutralised(" and ".join(IMITATIONS)).count(REPLACEMENT) == len(IMITATIONS)
 
 
-@pytest.mark.parametrize("text", ["[redline]", "the redline-rule", "a[redline] rule", "[RULE]", "x = [red, line, rule]"])
+@pytest.mark.parametrize(
+    "text", ["[redline]", "the redline-rule", "a[redline] rule", "[RULE]", "x = [red, line, rule]"]
+)
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert neutralised(text) is text
 

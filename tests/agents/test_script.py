@@ -120,7 +120,7 @@ def test_the_same_script_may_be_json(tmp_path: Path) -> None:
         ("", "turn"),
         ("[[turn]]\n", "turn.0.step"),
         ('[[turn]]\n[[turn.step]]\ntxt = "x"\n', "turn.0.step.0.txt"),
-        ('[[turn]]\n[[turn.step]]\ncall = [{ arguments = {} }]\n', "turn.0.step.0.call.0.tool"),
+        ("[[turn]]\n[[turn.step]]\ncall = [{ arguments = {} }]\n", "turn.0.step.0.call.0.tool"),
         ("[[turn]\n", "cannot be parsed"),
     ],
 )
@@ -136,7 +136,12 @@ def test_a_missing_script_is_named(tmp_path: Path) -> None:
 
 
 def test_the_place_in_the_script_follows_from_the_messages_alone() -> None:
-    one: list[Any] = [prompt("a"), ModelResponse([]), ModelRequest([ToolReturnPart("read", "x", "1")]), ModelResponse([])]
+    one: list[Any] = [
+        prompt("a"),
+        ModelResponse([]),
+        ModelRequest([ToolReturnPart("read", "x", "1")]),
+        ModelResponse([]),
+    ]
     assert position([]) == Position(0, 0)
     assert position(one[:1]) == Position(0, 0)
     assert position(one) == Position(0, 2)

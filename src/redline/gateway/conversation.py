@@ -208,7 +208,9 @@ class Conversation:
 
     async def _end(self, turn: int, stop: Stop) -> None:
         if self.transcript.state.turn == turn and not self.transcript.state.running:
-            return  # closed already, as after a crash
+            # Closed already, with the calls that were left open; why they were is said beside it.
+            await self.notice(stop.code, stop.message, stop.remedy, level="error")
+            return
         data: dict[str, Any] = {"turn": turn, "reason": stop.reason}
         if stop.code and stop.reason != "cancelled":
             data["error"] = {"code": stop.code, "message": stop.message, "remedy": stop.remedy}

@@ -109,7 +109,7 @@ class Permissions:
             await self._log.append("permission/asked", _asked(request, identity))
             tasks = [asyncio.create_task(self._put(surface, waiting)) for surface in self._surfaces()]
             self._running.update(tasks)
-            nobody = asyncio.create_task(_after(tasks, waiting))
+            nobody = asyncio.create_task(_after(tuple(tasks), waiting))
             self._running.add(nobody)
             tasks.append(nobody)
             outcome, by = await waiting.answer
