@@ -1,0 +1,283 @@
+"""The command line as a user meets it: real processes, a real terminal, a scripted model."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.command_line import CommandLine, at_a_terminal, call, interrupt
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def redline(tmp_path: Path) -> CommandLine:
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    (workspace / "a.txt").write_text("one\ntwo\nthree\n")
+    return CommandLine(workspace, tmp_path / "data")
+
+
+EDIT = [
+    {"text": "Looking.", "call": [call("read", path="a.txt")]},
+    {"call": [call("edit", path="a.txt", old_string="two", new_string="TWO")]},
+    {"text": "Done."},
+]
+
+
+def test_a_turn_changes_the_file_and_prints_a_patch_that_applies(redline: CommandLine) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=redline.workspace, check=True)
+    done = redline("run", "shout", "--model", redline.script(EDIT), "--approval", "edits")
+    assert done.returncode == 0, done.stderr
+    assert (redline.workspace / "a.txt").read_text() == "one\nTWO\nthree\n"
+    taken_back = subprocess.run(
+        ["git", "apply", "-R"], input=done.stdout, text=True, cwd=redline.workspace, capture_output=True, check=False
+    )
+    assert taken_back.returncode == 0, taken_back.stderr
+    assert (redline.workspace / "a.txt").read_text() == "one\ntwo\nthree\n"
+
+
+def test_with_nobody_to_ask_the_answer_is_no_and_nothing_looks_applied(redline: CommandLine) -> None:
+    done = redline("run", "shout", "--model", redline.script(EDIT))
+    assert (redline.workspace / "a.txt").read_text() == "one\ntwo\nthree\n"
+    assert "+TWO" not in done.stdout
+    assert "not applied" in done.stdout
+    edit = next(row for row in redline.rows() if row.get("name") == "edit")
+    assert edit["status"] == "rejected"
+    assert edit["changes"] == []
+    assert edit["proposed"]
+
+
+def test_a_person_sees_the_whole_change_before_being_asked(redline: CommandLine) -> None:
+    typed = at_a_terminal(redline, ["run", "shout", "--model", redline.script(EDIT)], [(r"Allow\?", "y\n")])
+    assert typed.exit_code == 0
+    assert typed.text.index("TWO") < typed.text.index("[y]")
+    assert (redline.workspace / "a.txt").read_text() == "one\nTWO\nthree\n"
+
+
+def test_no_at_the_prompt_leaves_the_file_and_keeps_the_proposal(redline: CommandLine) -> None:
+    typed = at_a_terminal(redline, ["run", "shout", "--model", redline.script(EDIT)], [(r"Allow\?", "n\n")])
+    assert "not applied" in typed.text.lower()
+    assert (redline.workspace / "a.txt").read_text() == "one\ntwo\nthree\n"
+    assert next(row for row in redline.rows() if row.get("name") == "edit")["proposed"]
+
+
+def test_yes_for_the_session_asks_once_for_the_same_tool_and_file(redline: CommandLine) -> None:
+    steps = [
+        {"call": [call("read", path="a.txt")]},
+        {"call": [call("edit", path="a.txt", old_string="two", new_string="TWO")]},
+        {"call": [call("edit", path="a.txt", old_string="three", new_string="THREE")]},
+        {"text": "Done."},
+    ]
+    typed = at_a_terminal(redline, ["run", "shout", "--model", redline.script(steps)], [(r"Allow\?", "s\n")])
+    assert typed.text.count("[y]") == 1
+    assert (redline.workspace / "a.txt").read_text() == "one\nTWO\nTHREE\n"
+
+
+def test_the_same_rows_come_back_in_another_process(redline: CommandLine) -> None:
+    redline("run", "shout", "--model", redline.script(EDIT), "--approval", "edits")
+    rows = redline.rows()
+    assert [row["kind"] for row in rows] == ["user", "agent", "tool", "tool", "agent", "turn_end"]
+    edit = rows[3]
+    assert edit["status"] == "applied"
+    change = edit["changes"][0]
+    assert (change["added"], change["removed"]) == (1, 1)
+    assert change["hunks"][0]["lines"] == [" one", "-two", "+TWO", " three"]
+    assert redline.rows() == rows
+
+
+def test_the_net_patch_of_several_turns_applies_and_comes_off(redline: CommandLine) -> None:
+    second = [
+        {"call": [call("write", path="new/b.txt", content="b\n")]},
+        {"call": [call("edit", path="a.txt", old_string="TWO", new_string="2")]},
+        {"text": "Done."},
+    ]
+    redline("run", "one", "--model", redline.script(EDIT, second), "--approval", "edits")
+    again = redline("run", "two", "--session", "last", "--approval", "edits")
+    assert again.returncode == 0, again.stderr
+    patch = redline("diff", "last", "--patch").stdout
+    assert "+2\n" in patch
+    assert "TWO" not in patch, "only the first and the last state count"
+    subprocess.run(["git", "init", "-q"], cwd=redline.workspace, check=True)
+    subprocess.run(["git", "apply", "-R"], input=patch, text=True, cwd=redline.workspace, check=True)
+    assert (redline.workspace / "a.txt").read_text() == "one\ntwo\nthree\n"
+    assert not (redline.workspace / "new/b.txt").exists()
+    only = json.loads(redline("diff", "last", "--turn", "2", "--file", "a.txt", "--json").stdout)
+    assert only[0]["hunks"][0]["lines"] == [" one", "-TWO", "+2", " three"]
+
+
+def test_undo_and_the_way_back(redline: CommandLine) -> None:
+    redline("run", "one", "--model", redline.script(EDIT), "--approval", "edits")
+    (redline.workspace / "a.txt").write_text("zero\none\nTWO\nthree\n")
+    plan = redline("undo", "last", "--dry-run")
+    assert plan.returncode == 0, plan.stderr
+    assert "would be taken back" in plan.stdout
+    refused = redline("undo", "last")
+    assert refused.returncode == 2, "there is nobody to ask"
+    assert "--yes" in refused.stderr
+    undone = redline("undo", "last", "--yes")
+    assert undone.returncode == 0, undone.stderr
+    assert (redline.workspace / "a.txt").read_text() == "zero\none\ntwo\nthree\n"
+    assert redline("undo", "last", "--turn", "2", "--yes").returncode == 0
+    assert (redline.workspace / "a.txt").read_text() == "zero\none\nTWO\nthree\n"
+
+
+def test_undo_is_refused_where_the_lines_were_changed_again(redline: CommandLine) -> None:
+    redline("run", "one", "--model", redline.script(EDIT), "--approval", "edits")
+    (redline.workspace / "a.txt").write_text("one\nTwo!\nthree\n")
+    refused = redline("undo", "last", "--yes")
+    assert refused.returncode == 1
+    assert "Two!" in refused.stderr
+    assert (redline.workspace / "a.txt").read_text() == "one\nTwo!\nthree\n"
+
+
+def test_a_patch_holds_the_true_secret_and_nothing_else_does(redline: CommandLine) -> None:
+    secret = "hunter" + "2-correct-horse"
+    (redline.workspace / "app.env").write_text(f"HOST=old\nPASSWORD={secret}\n")
+    steps = [
+        {"call": [call("read", path="app.env")]},
+        {"call": [call("edit", path="app.env", old_string="HOST=old", new_string="HOST=new")]},
+        {"text": "Done."},
+    ]
+    done = redline("run", "move", "--model", redline.script(steps), "--approval", "edits")
+    assert done.returncode == 0, done.stderr
+    shown = [done.stdout, redline("show", "last").stdout, redline("show", "last", "--json").stdout]
+    shown += [redline("diff", "last").stdout, redline("diff", "last", "--json").stdout]
+    for text in shown:
+        assert secret not in text
+    assert "redacted" in shown[0]
+    log = (redline.data / "sessions.db").read_bytes()
+    for side in ("sessions.db-wal",):
+        if (redline.data / side).exists():
+            log += (redline.data / side).read_bytes()
+    assert secret.encode() not in log
+    assert secret in redline("diff", "last", "--patch").stdout
+
+
+def test_ctrl_c_stops_the_turn_and_the_command_that_it_ran(redline: CommandLine) -> None:
+    steps = [{"call": [call("bash", command="echo $$ > pid; sleep 60")]}, {"text": "Done."}]
+    process = redline.start("run", "wait", "--model", redline.script(steps), "--approval", "all")
+    pid_file = redline.workspace / "pid"
+    until = time.monotonic() + 30
+    while not (pid_file.exists() and pid_file.read_text().strip()) and time.monotonic() < until:
+        time.sleep(0.05)
+    shell = int(pid_file.read_text())
+    interrupt(process)
+    assert process.returncode == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(shell, 0)
+    rows = redline.rows()
+    assert rows[-1]["kind"] == "turn_end"
+    assert rows[-1]["reason"] == "cancelled"
+    assert next(row for row in rows if row.get("name") == "bash")["status"] == "cancelled"
+
+
+def test_delete_removes_the_log_and_the_bytes_and_leaves_the_files(redline: CommandLine) -> None:
+    redline("run", "one", "--model", redline.script(EDIT), "--approval", "edits")
+    [session] = json.loads(redline("sessions", "--json").stdout)
+    assert (redline.data / "bytes" / session["session"]).is_dir()
+    assert redline("delete", "last").returncode == 2
+    assert redline("delete", "last", "--yes").returncode == 0
+    assert json.loads(redline("sessions", "--json").stdout) == []
+    assert not (redline.data / "bytes" / session["session"]).exists()
+    assert (redline.workspace / "a.txt").read_text() == "one\nTWO\nthree\n"
+
+
+def test_the_data_folder_is_private(redline: CommandLine) -> None:
+    redline("run", "one", "--model", redline.script(EDIT), "--approval", "edits")
+    assert stat.S_IMODE(redline.data.stat().st_mode) == 0o700
+    assert stat.S_IMODE((redline.data / "sessions.db").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "words"),
+    [
+        (("show", "nope"), 3, ("no session", "redline sessions")),
+        (("diff", "nope"), 3, ("no session",)),
+        (("undo", "last"), 3, ("no session",)),
+        (("run", "x"), 2, ("No model", "--model")),
+        (("run", " ", "--model", "script:x"), 2, ("empty",)),
+        (("run", "x", "--model", "script:/nowhere.toml"), 1, ("/nowhere.toml", "scripted-model")),
+        (("run", "x", "--model", "m", "-C", "/nowhere"), 2, ("/nowhere",)),
+        (("run", "x", "--approval", "maybe"), 2, ("approval", "ask")),
+        (("frobnicate",), 2, ("frobnicate",)),
+    ],
+)
+def test_errors_say_what_is_wrong_and_what_to_do(
+    redline: CommandLine, arguments: tuple[str, ...], exit_code: int, words: tuple[str, ...]
+) -> None:
+    done = redline(*arguments)
+    assert done.returncode == exit_code, done.stdout + done.stderr
+    for word in words:
+        assert word in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_store_of_a_newer_version_is_refused_and_left_alone(redline: CommandLine) -> None:
+    redline("run", "one", "--model", redline.script(EDIT), "--approval", "edits")
+    import sqlite3
+
+    with sqlite3.connect(redline.data / "sessions.db") as database:
+        database.execute("PRAGMA user_version = 999")
+    database.close()
+    before = (redline.data / "sessions.db").read_bytes()
+    refused = redline("sessions")
+    assert refused.returncode == 4
+    assert "Update Redline" in refused.stderr
+    assert (redline.data / "sessions.db").read_bytes() == before
+
+
+def test_config_says_where_each_value_comes_from(redline: CommandLine) -> None:
+    file = redline.data.parent / "config.toml"
+    file.write_text('model = "openai:one"\nmax_steps = 7\n')
+    more = {"REDLINE_CONFIG": str(file), "REDLINE_MODEL": "openai:two"}
+    shown = {row["name"]: row for row in json.loads(redline("config", "--json", **more).stdout)["settings"]}
+    assert (shown["model"]["value"], shown["model"]["source"]) == ("openai:two", "REDLINE_MODEL")
+    assert (shown["max_steps"]["value"], shown["max_steps"]["source"]) == (7, str(file))
+    assert shown["approval"]["source"] == "default"
+    file.write_text("modle = 1\n")
+    wrong = redline("config", REDLINE_CONFIG=str(file))
+    assert wrong.returncode == 2
+    assert "modle" in wrong.stderr
+    assert "model" in wrong.stderr
+    file.write_text("model = \n")
+    assert redline("config", REDLINE_CONFIG=str(file)).returncode == 2
+
+
+def test_a_new_configuration_file_sets_nothing(redline: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "config.toml"
+    assert redline("config", "--init", REDLINE_CONFIG=str(file)).returncode == 0
+    shown = json.loads(redline("config", "--json", REDLINE_CONFIG=str(file)).stdout)["settings"]
+    assert {row["source"] for row in shown if row["name"] != "data"} == {"default"}
+    assert redline("config", "--init", REDLINE_CONFIG=str(file)).returncode == 2
+
+
+def test_the_demo_shows_every_kind_of_card(redline: CommandLine) -> None:
+    done = redline("demo", "--fast", TMPDIR=str(redline.workspace))
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = redline.rows()
+    statuses = {(row["name"], row["status"]) for row in rows if row["kind"] == "tool"}
+    assert {("write", "applied"), ("edit", "applied"), ("edit", "failed"), ("edit", "rejected")} <= statuses
+    assert {("delete", "applied"), ("move", "applied")} <= statuses
+    places = next(row for row in rows if row.get("name") == "edit")
+    assert len(places["changes"][0]["hunks"]) == 5
+    assert any(change["redacted"] for row in rows for change in row.get("changes", []) if "redacted" in change)
+    assert any(row["kind"] == "revert" for row in rows)
+    assert "tulip" not in done.stdout
+
+
+def test_a_pipe_that_closes_early_is_no_error(redline: CommandLine) -> None:
+    redline("run", "one", "--model", redline.script(EDIT), "--approval", "edits")
+    show = redline.start("show", "last")
+    assert show.stdout is not None
+    assert show.stderr is not None
+    show.stdout.close()
+    assert "Traceback" not in show.stderr.read()
+    show.wait()
