@@ -231,3 +231,20 @@ async def test_a_link_out_of_the_workspace_is_refused(bench):
     done = await bench.call("edit", path="out/new.txt", old_string="", new_string="x")
     assert done.code == "OUTSIDE_WORKSPACE"
     assert list(outside.iterdir()) == []
+
+
+async def test_a_secret_in_a_text_that_does_not_match_is_not_half_shown_in_the_error(bench):
+    bench.put("conf.py", "a = 1\n")
+    for blanks in range(30, 80, 7):
+        old = "x" * blanks + " ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8 and more"
+        done = await bench.read_first("conf.py", "edit", old_string=old, new_string="b")
+        assert done.code == "NO_MATCH"
+        assert "ghp_" not in str(done.logged)
+
+
+async def test_a_text_that_almost_matches_is_told_by_its_line_and_not_by_what_it_holds(bench):
+    bench.put("conf.py", "a = 1\n\tpassword = 'correct horse battery'\n")
+    done = await bench.read_first("conf.py", "edit", old_string="    password = 'correct horse battery'", new_string="")
+    assert done.code == "NO_MATCH"
+    assert "line 2" in done.text
+    assert "horse" not in done.logged["error"]["remedy"]

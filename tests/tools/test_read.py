@@ -60,6 +60,19 @@ async def test_a_long_line_is_cut_between_words_so_that_no_half_of_a_secret_is_s
     assert "ghp_" not in done.text
 
 
+async def test_a_window_never_starts_inside_a_private_key_which_the_log_could_not_know_for_one(bench):
+    body = [f"{n:02}" + "MIIEpAIBAAKCAQEA7bq0Y4Xn1hZ3vQ9sJ8kLmNoPqRsTuVwXyZaBcDeFgHiJkL" for n in range(20)]
+    key = ["-----BEGIN RSA PRIVATE KEY-----", *body, "-----END RSA PRIVATE KEY-----"]
+    bench.put("id_rsa", "\n".join(["# mine", *key]) + "\n")
+    done = await bench.call("read", path="id_rsa", offset=8, limit=5)
+    assert done.text.startswith("2→-----BEGIN RSA PRIVATE KEY-----\n3→00MII")
+    assert "Lines 2 to 6 of 23." in done.text
+    assert "MIIEpAIB" not in str(done.logged)
+    found = await bench.call("grep", pattern="^0[5-7]", context=1)
+    assert "MIIEpAIB" not in str(found.logged)
+    assert found.logged["meta"]["matches"] == 3
+
+
 async def test_a_bom_is_not_shown_and_the_first_line_is_editable(bench):
     bench.put("bom.txt", b"\xef\xbb\xbfa\n")
     done = await bench.call("read", path="bom.txt")

@@ -132,7 +132,7 @@ class _Reader:
                 continue
             header = next((header for header in _HEADERS if line.startswith(header)), None)
             if header is None:
-                raise ValueError(f"line {self._at + 1}: expected a file's header or {END!r}, not {line[:80]!r}")
+                raise ValueError(f"line {self._at + 1}: expected a file's header or {END!r}")
             self._at += 1
             path = line[len(header) :].strip()
             if not path:

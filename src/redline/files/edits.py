@@ -8,6 +8,7 @@ forms count as typed. UTF-8 keeps characters apart on the level of bytes, so a m
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -263,4 +264,9 @@ def _without_lines(data: bytes, edit: DeleteLines) -> bytes:
 
 
 def _quoted(text: str, limit: int = 80) -> str:
-    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+    """Long text is cut between words: the door of the log would not know half of a secret."""
+    if len(text) <= limit:
+        return repr(text)
+    head = text[: limit - 1]
+    whole_words = head if text[limit - 1].isspace() else re.sub(r"\S+\Z", "", head)
+    return repr(whole_words + "…")

@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redline.sessions import key_blocks
 from redline.sessions.gate import escaped
 
 LINE_LIMIT = 2000
@@ -38,6 +39,27 @@ def cut_line(line: str, limit: int = LINE_LIMIT) -> str:
 
 def numbered(number: int, line: str) -> str:
     return f"{number}→{line}"
+
+
+def masked_keys(lines: Sequence[str]) -> dict[int, str]:
+    """Lines that lie inside a private key, by number from 1, with their masked form.
+
+    A key is the one secret that is known by the lines around it. Whoever shows a part of a file has to look at the
+    whole, because from the middle of a key alone the door of the log could not tell what it is.
+    """
+    text = "\n".join(lines)
+    if not any(anchor.decode() in text for anchor in key_blocks.ANCHORS):
+        return {}
+    return key_blocks.mask_blocks(text)
+
+
+def outside_key(lines: Sequence[str], first: int) -> int:
+    """`first`, or the line that opens the private key inside which it lies."""
+    masked = masked_keys(lines)
+    if first not in masked:
+        return first
+    anchors = tuple(anchor.decode() for anchor in key_blocks.ANCHORS)
+    return next((at for at in range(first - 1, 0, -1) if any(anchor in lines[at - 1] for anchor in anchors)), first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import re2  # type: ignore[import-untyped]
 from pydantic import Field
 
 from redline.files.text import BOM, is_binary
-from redline.tools.excerpt import cut_line, decoded, numbered
+from redline.tools.excerpt import cut_line, decoded, masked_keys, numbered
 from redline.tools.parameters import Parameters, Path, logged_number
 from redline.tools.search import (
     SECONDS,
@@ -154,18 +154,24 @@ class _Report:
         self.full = self.matches >= MATCHES or self.used >= OUTPUT_BYTES
 
     def _tell_lines(self, data: bytes, found: Sequence[_Line]) -> None:
+        lines = decoded(data).split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        keys = masked_keys(lines)
+
+        def shown(number: int) -> str:
+            return keys[number] if number in keys else cut_line(lines[number - 1], LINE_CHARACTERS)
+
         told = 0
         """The last line that is shown already."""
-        for place, (number, start, end) in enumerate(found):
-            following = found[place + 1][0] if place + 1 < len(found) else number + self.context + 1
-            above = min(self.context, number - 1 - told)
-            for line, text in enumerate(_above(data, start, above), number - above):
-                self._add(f"{line}-{text}")
-            self._add(numbered(number, _shown(data, start, end)))
-            told = number
-            for text in _below(data, end, min(self.context, following - number - 1)):
-                told += 1
-                self._add(f"{told}-{text}")
+        for place, (number, _, _) in enumerate(found):
+            for above in range(max(told + 1, number - self.context), number):
+                self._add(f"{above}-{shown(above)}")
+            self._add(numbered(number, shown(number)))
+            next_match = found[place + 1][0] if place + 1 < len(found) else len(lines) + 1
+            told = min(number + self.context, next_match - 1)
+            for below in range(number + 1, told + 1):
+                self._add(f"{below}-{shown(below)}")
             self.matches += 1
             if self.used >= OUTPUT_BYTES:
                 return
@@ -185,31 +191,6 @@ class _Report:
         if self.binary:
             said.append(f"[{counted(self.binary, 'binary file')} not searched.]")
         return said
-
-
-def _shown(data: bytes, start: int, end: int) -> str:
-    return cut_line(decoded(data[start:end]), LINE_CHARACTERS)
-
-
-def _above(data: bytes, start: int, count: int) -> list[str]:
-    """The `count` lines before the one that starts at `start`; there must be as many."""
-    found = []
-    for _ in range(count):
-        end = start - 1
-        start = data.rfind(b"\n", 0, end) + 1
-        found.append(_shown(data, start, end))
-    return found[::-1]
-
-
-def _below(data: bytes, end: int, count: int) -> list[str]:
-    """Up to `count` lines after the one that ends at `end`."""
-    found: list[str] = []
-    while len(found) < count and end + 1 < len(data):
-        start = end + 1
-        end = data.find(b"\n", start)
-        end = len(data) if end < 0 else end
-        found.append(_shown(data, start, end))
-    return found
 
 
 def matching_lines(expression: Any, data: bytes, deadline: Deadline) -> Iterator[_Line]:

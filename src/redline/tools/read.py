@@ -10,7 +10,7 @@ from pydantic import Field
 
 from redline.files.seam import Content, FileError, Files, Target
 from redline.files.text import BOM, is_binary
-from redline.tools.excerpt import LINE_LIMIT, Window, decoded, window
+from redline.tools.excerpt import LINE_LIMIT, Window, decoded, outside_key, window
 from redline.tools.parameters import Parameters, Path, logged_number, logged_text
 from redline.tools.tool import Tool, ToolContext, ToolError, ToolOutput, ToolResult, text_block
 from redline.views import GenericCall, GenericResult, Location, ToolCallView, ToolResultView
@@ -61,12 +61,13 @@ class Read(Tool[ReadArguments]):
                 f"{arguments.path} has {len(lines)} lines; line {arguments.offset} is past its end.",
                 "Give a smaller offset.",
             )
-        shown = window(lines, arguments.offset, arguments.limit, byte_limit=BYTES)
-        footer = " ".join(_footer(arguments, shown, len(lines), endings, body, data))
+        first = outside_key(lines, arguments.offset)
+        shown = window(lines, first, arguments.limit, byte_limit=BYTES)
+        footer = " ".join(_footer(arguments, first, shown, len(lines), endings, body, data))
         text = f"{shown.text}\n\n[{footer}]" if shown.text else f"[{footer}]"
         meta = {
             "path": str(target.path),
-            "offset": arguments.offset,
+            "offset": first,
             "lines": shown.shown,
             "total": len(lines),
             "language": LANGUAGES.get(PurePath(arguments.path).suffix.lower()),
@@ -126,11 +127,13 @@ def _lines(body: bytes) -> tuple[list[str], str]:
     return lines, ends + " Write plain newlines in edits; each line keeps its own end."
 
 
-def _footer(arguments: ReadArguments, shown: Window, total: int, endings: str, body: bytes, data: bytes) -> list[str]:
+def _footer(
+    arguments: ReadArguments, first: int, shown: Window, total: int, endings: str, body: bytes, data: bytes
+) -> list[str]:
     if not data:
         return ["The file is empty."]
-    last = arguments.offset + shown.shown - 1
-    said = [f"Lines {arguments.offset} to {last} of {total}." if shown.shown < total else f"All {total} lines."]
+    last = first + shown.shown - 1
+    said = [f"Lines {first} to {last} of {total}." if shown.shown < total else f"All {total} lines."]
     if last < total:
         why = f" ({BYTES // 1024} KiB are shown at once)" if shown.shown < arguments.limit else ""
         said.append(f"More follow{why}: read on with offset {last + 1}.")
