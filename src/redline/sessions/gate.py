@@ -26,6 +26,8 @@ BULKY: frozenset[str] = frozenset({"rawInput", "rawOutput", "_meta", "arguments"
 """Keys under which agents send whole texts."""
 
 _MENDED_DEPTH = DEPTH_LIMIT - 16
+_TEXT_LIMIT = 256 * 2**20
+"""Characters."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -168,6 +170,8 @@ class _Walk:
                 size += 8
             elif item is None or kind is bool:
                 target[key] = item
+            elif (kind is dict or kind is list) and not item and len(self.stack) <= self.depth_limit:
+                target[key] = kind()
             elif kind is dict or kind is list:
                 self.size += size
                 size = 0
@@ -258,24 +262,29 @@ def _shown(key: object) -> str:
 
 
 def _as_text(value: object) -> str:
-    """The value as people write JSON, whatever its depth; what JSON has no form for, as its `repr`."""
+    """The value as people write JSON, whatever its depth; what JSON has no form for, as its `repr`. Ends early where
+    shared parts would make it larger than anything that was sent."""
     written: list[str] = []
+    size = 0
     waiting: list[Any] = [value]
-    inside: list[int] = []
-    while waiting:
+    inside: dict[int, None] = {}
+    while waiting and size < _TEXT_LIMIT:
         item = waiting.pop()
         kind = type(item)
         if kind is _Verbatim:
-            written.append(item.text)
+            text = item.text
             if item.closes:
-                inside.pop()
-        elif (kind is dict or kind is list) and id(item) not in inside:
-            inside.append(id(item))
-            waiting.extend(reversed(list(_opened(item))))
-        elif kind is dict or kind is list:
-            written.append('"(itself)"')
+                inside.popitem()
+        elif kind is not dict and kind is not list:
+            text = _leaf(item)
+        elif id(item) in inside:
+            text = '"(itself)"'
         else:
-            written.append(_leaf(item))
+            inside[id(item)] = None
+            waiting.extend(reversed(list(_opened(item))))
+            continue
+        written.append(text)
+        size += len(text)
     return "".join(written)
 
 

@@ -13,15 +13,13 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from redline.sessions.events import DURABLE, EVENT_TYPES, Event
 from redline.sessions.gate import Admitted, GateError, admit
+from redline.sessions.redaction import Redactor
 from redline.sessions.store import Damaged, Store, StoreError, is_session_name
 from redline.sessions.stream import TextDelta, TextStream
-
-if TYPE_CHECKING:
-    from redline.sessions.redaction import Redactor
 
 LARGE_EVENT = 64 * 2**10
 """Bytes above which masking runs on a thread, so that other sessions go on meanwhile."""

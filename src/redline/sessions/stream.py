@@ -7,15 +7,16 @@ once it is whole, so the end of the text is held back until it cannot grow into 
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from redline.sessions.gate import escaped
+from redline.sessions.growing_text import GrowingText
+from redline.sessions.redaction import Redactor
 
 COMMIT_SECONDS = 1.0
 """The longest that shown text waits for its commit."""
 COMMIT_CHARACTERS = 64 * 2**10
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,11 @@ class TextDelta:
     """Characters of the message before this piece, so that a listener can tell what is committed already."""
 
 
-class Masker(Protocol):
-    def mask(self, text: str) -> str: ...
-
-
 class Log(Protocol):
     """What a stream needs of its log."""
 
     @property
-    def redactor(self) -> Masker: ...
+    def redactor(self) -> Redactor: ...
 
     def tell_text(self, delta: TextDelta) -> None: ...
 
@@ -54,7 +51,7 @@ class TextStream:
         self._type = type
         self._turn = turn
         self._message = message
-        self._masking = IncrementalMask(log.redactor)
+        self._text = GrowingText(log.redactor)
         self._shown = 0
         self._waiting: list[str] = []
         self._size = 0
@@ -68,7 +65,7 @@ class TextStream:
         if self._closed:
             raise ValueError(f"message {self._message} is closed")
         self._raise()
-        self._show(self._masking.feed(delta))
+        self._show(self._text.feed(escaped(delta)))
         if self._size >= COMMIT_CHARACTERS:
             await self._commit()
 
@@ -77,7 +74,7 @@ class TextStream:
         if self._closed:
             return
         self._closed = True
-        self._show(self._masking.end())
+        self._show(self._text.end())
         if self._timer is not None:
             self._timer.cancel()
         await self._commit()
@@ -115,23 +112,3 @@ class TextStream:
     def _raise(self) -> None:
         if self._error is not None:
             raise self._error
-
-
-class IncrementalMask:
-    """`mask`, for a text that comes in pieces."""
-
-    def __init__(self, redactor: Masker) -> None:
-        self._redactor = redactor
-        self._line = ""
-
-    def feed(self, piece: str) -> str:
-        """A further piece of the text; what of the masked text is now certain."""
-        self._line += piece
-        cut = self._line.rfind("\n") + 1
-        whole, self._line = self._line[:cut], self._line[cut:]
-        return self._redactor.mask(whole) if whole else ""
-
-    def end(self) -> str:
-        """The rest."""
-        rest, self._line = self._line, ""
-        return self._redactor.mask(rest) if rest else ""
