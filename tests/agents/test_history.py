@@ -169,8 +169,13 @@ def test_images_come_from_the_store_and_a_lost_one_is_said() -> None:
 
 
 def test_a_log_with_nonsense_in_it_still_gives_messages() -> None:
-    events = log(user(1, "x"), called(1, "a"), ("tool/result", {"turn": 1, "call": "a", "content": "text", "error": 3}),
-                 ("user/message", {"turn": 2}), ("tool/call", {"turn": 2, "call": "b", "name": None, "arguments": "{"}))  # fmt: skip
+    events = log(
+        user(1, "x"),
+        called(1, "a"),
+        ("tool/result", {"turn": 1, "call": "a", "content": "text", "error": 3}),
+        ("user/message", {"turn": 2}),
+        ("tool/call", {"turn": 2, "call": "b", "name": None, "arguments": "{"}),
+    )
     rebuilt = messages(events)
     assert isinstance(rebuilt[0], ModelRequest)
     assert isinstance(rebuilt[-2], ModelResponse)

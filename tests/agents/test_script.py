@@ -95,7 +95,7 @@ async def test_text_streams_in_pieces(tmp_path: Path) -> None:
 
 async def test_a_script_that_is_over_says_so(tmp_path: Path) -> None:
     path = written(tmp_path, TOML)
-    with pytest.raises(ScriptError, match="script.toml is over: it has 2 turns, and this is prompt 3") as caught:
+    with pytest.raises(ScriptError, match=r"script\.toml is over: it has 2 turns, and this is prompt 3") as caught:
         await answer(path, [prompt("1"), prompt("2"), prompt("3")])
     assert caught.value.code == "SCRIPT_OVER"
 

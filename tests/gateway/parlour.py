@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ class Screen:
 
     name: str = "terminal"
     shows_changes: bool = True
-    answer: PermissionOutcome | None | Callable[[PermissionRequest], Awaitable[PermissionOutcome | None]] = None
+    answer: PermissionOutcome | Callable[[PermissionRequest], Awaitable[PermissionOutcome | None]] | None = None
     rows: dict[str, AnyRow] = field(default_factory=dict)
     shown: int = 0
     """How often it was shown something."""
@@ -61,6 +62,16 @@ async def never(_: PermissionRequest) -> PermissionOutcome | None:
     """A person who does not answer."""
     await asyncio.Event().wait()
     return None
+
+
+async def until(happened: Callable[[], Any]) -> None:
+    """Wait for what a test needs, ten seconds at most."""
+    for _ in range(1000):
+        found = happened()
+        if await found if inspect.isawaitable(found) else found:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not happen within ten seconds")
 
 
 def call(tool: str, **arguments: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.parlour import Parlour, Screen, call, events, never, parlour, step
+from gateway.parlour import Parlour, Screen, call, events, never, parlour, step, until
 from redline.agents.agent import Host, Stop
 from redline.gateway.rule import REPEATED
 from redline.sessions.store import StoreError
@@ -140,8 +140,7 @@ async def test_a_stopped_turn_is_closed_as_cancelled_with_its_calls(place: Parlo
     conversation = await place.begin(place.script([step("", call("bash", command="sleep 60"))], [step("Hi.")]))
     conversation.attach(Screen(answer="allow_once"))
     running = asyncio.create_task(conversation.prompt("go", source="terminal"))
-    while not await events(conversation, "permission/answered"):
-        await asyncio.sleep(0.02)
+    await until(lambda: events(conversation, "permission/answered"))
     assert await conversation.cancel()
     assert (await running).reason == "cancelled"
     assert [event.data["status"] for event in await events(conversation, "tool/result")] == ["cancelled"]
@@ -153,8 +152,7 @@ async def test_a_stopped_turn_is_closed_as_cancelled_with_its_calls(place: Parlo
 async def test_an_interrupt_of_the_caller_closes_the_turn_before_it_goes_on(place: Parlour) -> None:
     conversation = await place.begin(place.script([step("x" * 100)], delay=0.5))
     running = asyncio.create_task(conversation.prompt("go", source="terminal"))
-    while not await events(conversation, "user/message"):
-        await asyncio.sleep(0.02)
+    await until(lambda: events(conversation, "user/message"))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -167,8 +165,7 @@ async def test_a_new_prompt_withdraws_the_open_question_and_the_old_turn(place: 
     screen = Screen(answer=never)
     conversation.attach(screen)
     first = asyncio.create_task(conversation.prompt("write it", source="terminal"))
-    while not screen.asked:
-        await asyncio.sleep(0.02)
+    await until(lambda: screen.asked)
     second = await conversation.prompt("no, do something else", source="terminal")
     assert (await first).reason == "cancelled"
     assert second.reason == "completed"

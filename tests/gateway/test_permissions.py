@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.parlour import Parlour, Screen, call, events, never, parlour, step
+from gateway.parlour import Parlour, Screen, call, events, never, parlour, step, until
 from redline.changes.compare import describe
 from redline.gateway.permissions import Permissions, options
 from redline.tools.permission import PermissionRequest
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from redline.sessions.events import Event
@@ -164,8 +163,7 @@ async def test_requests_of_one_batch_are_put_one_after_the_other(log: Log, tmp_p
 async def test_withdrawn_requests_are_cancelled_and_so_are_those_that_waited(log: Log, tmp_path: Path) -> None:
     permissions = made(log, tmp_path, Screen(answer=never))
     tasks = [asyncio.create_task(permissions(asked_for(tmp_path / str(n), f"c{n}"))) for n in range(3)]
-    while not permissions.is_asking:
-        await asyncio.sleep(0)
+    await until(lambda: permissions.is_asking)
     assert permissions.withdraw("a new prompt") == 1
     assert await asyncio.gather(*tasks) == ["cancelled"] * 3
     assert not permissions.is_asking
@@ -174,8 +172,7 @@ async def test_withdrawn_requests_are_cancelled_and_so_are_those_that_waited(log
 async def test_an_answer_by_a_button_counts_once(log: Log, tmp_path: Path) -> None:
     permissions = made(log, tmp_path, Screen(answer=never))
     task = asyncio.create_task(permissions(asked_for(tmp_path / "a")))
-    while not log.entries:
-        await asyncio.sleep(0)
+    await until(lambda: log.entries)
     identity = log.entries[0][1]["request"]
     assert permissions.answer(identity, "reject", "slack")
     assert not permissions.answer(identity, "allow_once", "terminal")
@@ -203,8 +200,7 @@ async def test_a_surface_that_raises_has_no_answer_and_is_reported(log: Log, tmp
 async def test_the_end_of_the_turn_closes_an_open_question(log: Log, tmp_path: Path) -> None:
     permissions = made(log, tmp_path, Screen(answer=never))
     task = asyncio.create_task(permissions(asked_for(tmp_path / "a")))
-    while not log.entries:
-        await asyncio.sleep(0)
+    await until(lambda: log.entries)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
