@@ -67,7 +67,7 @@ def items(change: FileChange, *, whole: bool) -> Iterator[Item]:
     for position, hunk in enumerate(change.hunks):
         start = hunk.old_start if hunk.old_lines else hunk.old_start + 1
         if position:
-            yield Skip(start - next_old if change.anchored else None)
+            yield Skip(start - next_old if change.anchored and start > next_old else None)
         yield from _hunk(change, hunk, hide_return=hide_return, whole=whole)
         next_old = start + hunk.old_lines
 

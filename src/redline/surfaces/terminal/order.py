@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 class InOrder:
     """Takes upserts as they come, gives rows as they may be drawn."""
 
-    def __init__(self, since: int = 0) -> None:
-        """`since`: a `seq`; rows that began at it or earlier were drawn before, and are not drawn again."""
-        self._since = since
+    def __init__(self) -> None:
+        self._first_turn: int | None = None
+        """Of what this terminal draws. A row of an earlier turn stands in some other scrollback, and one that changes
+        now (an undo marks it, a late result ends it) must not be drawn here out of its place."""
         self._waiting: dict[str, AnyRow] = {}
         self._drawn: dict[str, AnyRow] = {}
         self._last_seq = 0
@@ -41,6 +42,8 @@ class InOrder:
 
     def take(self, rows: Sequence[AnyRow], state: SessionState) -> None:
         self._running = state.running
+        if self._first_turn is None:
+            self._first_turn = min((row.turn for row in rows if row.turn), default=state.turn)
         for row in rows:
             self._last_seq = max(self._last_seq, row.seq)
             known = self._waiting.get(row.id) or self._drawn.get(row.id)
@@ -51,7 +54,7 @@ class InOrder:
                 self._drawn[row.id] = row
                 if again is not None:
                     self._waiting[row.id] = again
-            elif row.seq > self._since:
+            elif not 0 < row.turn < self._first_turn:
                 self._waiting[row.id] = row
 
     def ready(self) -> Iterator[AnyRow]:

@@ -18,7 +18,7 @@ from redline.changes.names import quoted, relative
 from redline.changes.patch import unified
 from redline.surfaces.terminal.card import Setting
 from redline.surfaces.terminal.order import InOrder
-from redline.surfaces.terminal.tool import NOT_APPLIED, NOT_RUN
+from redline.surfaces.terminal.tool import NOT_APPLIED, NOT_RUN, mutates
 from redline.surfaces.terminal.visible import visible, visible_prose
 from redline.transcript.rows import (
     AgentRow,
@@ -49,12 +49,11 @@ class PipeSurface:
     name = "pipe"
     shows_changes = True
 
-    def __init__(self, stdout: TextIO, *, workspace: Path | str = "", since: int = 0) -> None:
-        """`workspace`: what paths are relative to, if not what the session's log says. `since`: as for the
-        terminal."""
+    def __init__(self, stdout: TextIO, *, workspace: Path | str = "") -> None:
+        """`workspace`: what paths are relative to, if not what the session's log says."""
         self._stdout = stdout
         self._workspace = str(workspace)
-        self._order = InOrder(since)
+        self._order = InOrder()
         self._open = True
 
     async def show(self, rows: Sequence[AnyRow], state: SessionState) -> None:
@@ -143,7 +142,8 @@ def _ending(row: ToolRow) -> str:
         if result.exit_code is not None:
             return f"exit {result.exit_code}"
     note = getattr(result, "note", None)
-    return note or NOT_RUN.get(row.status, "done")
+    words = NOT_APPLIED if mutates(row) else NOT_RUN
+    return note or words.get(row.status, "done")
 
 
 def _change(change: FileChange, word: str, setting: Setting) -> Iterator[str]:
@@ -218,7 +218,7 @@ def _turn_end(row: TurnEndRow, setting: Setting) -> Iterator[str]:
     yield from _remarks(f"turn {row.turn}: {row.reason}")
     for total in row.net:
         bound = "" if total.exact else "about "
-        counts = f" {bound}-{total.removed} +{total.added}" if total.counted else ""
+        counts = f" {bound}-{total.removed} +{total.added}" if total.counted and (total.added or total.removed) else ""
         yield from _remarks(f"net {total.operation} {setting.path(total.path)}{counts}")
     if row.input_tokens or row.output_tokens:
         cost = "cost unknown" if row.cost is None else f"${row.cost:.4f}"

@@ -95,7 +95,7 @@ class Frame:
         self._wrapped(text, margin, margin)
 
     def verbatim(self, text: Text) -> None:
-        """One line of foreign text, cut by cells and not at words."""
+        """One line, cut by cells and not at words."""
         for row in _chopped(text, self._room(2)):
             self._put(f"{self._side} ", row)
 
@@ -111,9 +111,9 @@ class Frame:
             if isinstance(item, Line):
                 self._line(item, digits, coloured=coloured)
             elif isinstance(item, Skip):
-                self._put(f"{self._side} ", Text(self._skip(item), style=QUIET))
+                self.verbatim(Text(self._skip(item), style=QUIET))
             else:
-                self._put(f"{self._side} ", Text(self._gutter("", "", digits) + f"\\ {item.text}", style=QUIET))
+                self.verbatim(Text(self._gutter("", "", digits) + f"\\ {item.text}", style=QUIET))
 
     def _line(self, line: Line, digits: int, *, coloured: bool) -> None:
         style = ({"+": ADDED, "-": REMOVED}.get(line.sign, "") if coloured else QUIET) or ""

@@ -42,18 +42,17 @@ class TerminalSurface:
         *,
         workspace: Path | str,
         ask: bool = True,
-        since: int = 0,
         whole: bool = False,
         stdin: TextIO | None = None,
     ) -> None:
-        """`ask`: questions may be put to whoever sits there. `since`: a `seq`; rows that began at it or earlier are
-        not drawn. `whole`: nothing is folded. `stdin`: where answers come from (the process's own)."""
+        """`ask`: questions may be put to whoever sits there. `whole`: nothing is folded. `stdin`: where answers come
+        from (the process's own)."""
         self._console = console
         self._workspace = str(workspace)
         self._may_ask = ask
         self._whole = whole
         self._stdin = stdin if stdin is not None else sys.stdin
-        self._order = InOrder(since)
+        self._order = InOrder()
         self._working = Working(console)
         self._one_question = asyncio.Lock()
         self._asking = False

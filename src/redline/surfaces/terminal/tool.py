@@ -151,8 +151,8 @@ def _plain(sheet: Sheet, row: ToolRow, setting: Setting) -> None:
     frame = sheet.frame(solid=well)
     head = Text(title, style=STRONG)
     if not well:
-        words = NOT_APPLIED if _mutates(row) else NOT_RUN
-        status = _not_applied_word(row) if _mutates(row) else words.get(row.status, "")
+        words = NOT_APPLIED if mutates(row) else NOT_RUN
+        status = _not_applied_word(row) if mutates(row) else words.get(row.status, "")
         head.append(f" {sheet.glyphs.dot} {status}")
     frame.head(head)
     for line in content:
@@ -162,7 +162,10 @@ def _plain(sheet: Sheet, row: ToolRow, setting: Setting) -> None:
     sheet.blank()
 
 
-def _mutates(row: ToolRow) -> bool:
+def mutates(row: ToolRow) -> bool:
+    """The call was made to change files, so it must be said when it did not."""
+    if isinstance(row.call_view, TerminalCall):
+        return False
     kind = row.call_view.kind if isinstance(row.call_view, GenericCall) else "edit"
     return kind in ("edit", "delete", "move")
 

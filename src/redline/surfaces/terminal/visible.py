@@ -44,7 +44,8 @@ def _form(code: int) -> str | int:
     if code in _BIDI or code in _BLANK or code in _SELECTORS:
         return f"<U+{code:04X}>"
     category = unicodedata.category(chr(code))
-    if category in ("Cc", "Cf", "Zl", "Zp") or (category == "Zs" and code not in (0x20, 0x3000)):
+    # Cn: not a character (yet), so nobody can say what a terminal makes of it.
+    if category in ("Cc", "Cf", "Cn", "Zl", "Zp") or (category == "Zs" and code not in (0x20, 0x3000)):
         return f"<U+{code:04X}>"
     return code
 
