@@ -224,3 +224,22 @@ async def number_in(path: Path) -> int:
         while not os.path.exists(path):  # noqa: ASYNC110, ASYNC240, PTH110 - another process makes it
             await asyncio.sleep(0.02)
     return int(await asyncio.to_thread(path.read_text))
+
+
+async def test_output_without_end_costs_bounded_memory_and_ends_on_time(bench):
+    began = time.monotonic()
+    done = await bench.call("bash", command="yes", timeout=1)
+    assert time.monotonic() - began < 8
+    assert done.logged["meta"]["timed_out"] is True
+    assert done.logged["meta"]["bytes"] > HEAD + TAIL
+    assert len(done.view.output) < HEAD + TAIL + 200
+
+
+async def test_a_secret_at_the_cut_is_not_half_shown(bench):
+    token = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    for before in (HEAD - 20, HEAD - 5):
+        command = (
+            f"head -c {before - 1} /dev/zero | tr '\\0' ' '; printf ' {token} '; head -c 90000 /dev/zero | tr '\\0' ' '"
+        )
+        done = await bench.call("bash", command=command)
+        assert "ghp_" not in done.view.output

@@ -55,8 +55,7 @@ def masked_keys(lines: Sequence[str]) -> dict[int, str]:
 
 def outside_key(lines: Sequence[str], first: int) -> int:
     """`first`, or the line that opens the private key inside which it lies."""
-    masked = masked_keys(lines)
-    if first not in masked:
+    if first == 1 or first not in masked_keys(lines):
         return first
     anchors = tuple(anchor.decode() for anchor in key_blocks.ANCHORS)
     return next((at for at in range(first - 1, 0, -1) if any(anchor in lines[at - 1] for anchor in anchors)), first)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -30,6 +31,9 @@ PROGRESS_SECONDS = 0.1
 """Between two pieces of live output."""
 PROGRESS_LIMIT = 8 * 1024
 """Bytes of one piece; of more, the end."""
+
+_WORD_END = re.compile(rb"[A-Za-z0-9+/_=.~:@-]{1,1000}\Z")
+_WORD_START = re.compile(rb"\A[A-Za-z0-9+/_=.~:@-]{1,1000}")
 
 _GUARDED = """
 exec 3<&0 </dev/null
@@ -186,6 +190,7 @@ class _Output:
             if chunk:
                 self._keep(chunk)
                 waiting += chunk
+                _forget(waiting, 4 * PROGRESS_LIMIT)
             if chunk == b"":
                 break
             if chunk is None or time.monotonic() - told >= PROGRESS_SECONDS:
@@ -196,15 +201,12 @@ class _Output:
     async def _tell(self, waiting: bytearray, *, last: bool = False) -> None:
         """Whole lines only, because a secret is masked by the line."""
         end = len(waiting) if last else waiting.rfind(b"\n") + 1
-        piece = bytes(waiting[:end])
+        piece = waiting[:end]
         del waiting[:end]
-        if len(waiting) > PROGRESS_LIMIT:
-            waiting.clear()
-        if len(piece) > PROGRESS_LIMIT:
-            piece = piece[piece.find(b"\n", len(piece) - PROGRESS_LIMIT) + 1 :]
+        _forget(piece, PROGRESS_LIMIT)
         if piece and self._progress is not None:
             try:
-                await self._progress(decoded(piece))
+                await self._progress(decoded(bytes(piece)))
             except Exception:
                 # Live output is a courtesy: where it cannot be shown, the command and its result go on.
                 self._progress = None
@@ -220,14 +222,20 @@ class _Output:
             del self._tail[:-TAIL]
 
     def kept(self) -> tuple[bytes, bytes, int]:
-        """Head, tail, total. Where something is left out, both are cut between lines, if a line ends near."""
+        """Head, tail, total. Where something is left out, both are cut between lines if a line ends near, else
+        between words: half of a secret no longer looks like one."""
         head, tail = bytes(self._head), bytes(self._tail[-TAIL:])
         if len(head) + len(tail) == self._total:
             return head, tail, self._total
         end = head.rfind(b"\n") + 1
         start = tail.find(b"\n") + 1
-        if end > len(head) // 2:
-            head = head[:end]
-        if 0 < start < len(tail) // 2:
-            tail = tail[start:]
+        head = head[:end] if end > len(head) // 2 else _WORD_END.sub(b"", head)
+        tail = tail[start:] if 0 < start < len(tail) // 2 else _WORD_START.sub(b"", tail)
         return head, tail, self._total
+
+
+def _forget(lines: bytearray, limit: int) -> None:
+    """Drop whole lines from the front until no more than `limit` bytes are left; of one endless line, all of it."""
+    if len(lines) > limit:
+        cut = lines.find(b"\n", len(lines) - limit) + 1
+        del lines[: cut or len(lines)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -17,6 +18,8 @@ from redline.views import GenericCall, GenericResult, Location, ToolCallView, To
 
 LINES = 2000
 BYTES = 50 * 1024
+INLINE = 256 * 1024
+"""Bytes up to which a file is cut into lines at once, without a thread."""
 
 LANGUAGES = {
     ".bash": "bash", ".c": "c", ".cc": "cpp", ".cpp": "cpp", ".cs": "csharp", ".css": "css", ".go": "go", ".h": "c",
@@ -53,26 +56,12 @@ class Read(Tool[ReadArguments]):
         target = await context.files.resolve(arguments.path)
         content = await context.read(target)
         data = _text_bytes(arguments.path, content)
-        body = data.removeprefix(BOM)
-        lines, endings = _lines(body)
-        if arguments.offset > max(len(lines), 1):
-            raise ToolError(
-                "OUT_OF_RANGE",
-                f"{arguments.path} has {len(lines)} lines; line {arguments.offset} is past its end.",
-                "Give a smaller offset.",
-            )
-        first = outside_key(lines, arguments.offset)
-        shown = window(lines, first, arguments.limit, byte_limit=BYTES)
-        footer = " ".join(_footer(arguments, first, shown, len(lines), endings, body, data))
-        text = f"{shown.text}\n\n[{footer}]" if shown.text else f"[{footer}]"
-        meta = {
-            "path": str(target.path),
-            "offset": first,
-            "lines": shown.shown,
-            "total": len(lines),
-            "language": LANGUAGES.get(PurePath(arguments.path).suffix.lower()),
-        }
-        return ToolOutput([text_block(text)], meta=meta)
+        if len(data) > INLINE:
+            text, numbers = await asyncio.to_thread(_shown, arguments, data)
+        else:
+            text, numbers = _shown(arguments, data)
+        language = LANGUAGES.get(PurePath(arguments.path).suffix.lower())
+        return ToolOutput([text_block(text)], meta={"path": str(target.path), **numbers, "language": language})
 
     def present_call(self, arguments: Mapping[str, Any], _proposed: Sequence[Any]) -> ToolCallView:
         path = logged_text(arguments, "path")
@@ -95,6 +84,23 @@ class Read(Tool[ReadArguments]):
         whole = offset == 1 and shown == total
         part = f"{total} lines" if whole else f"lines {offset} to {offset + shown - 1} of {total}"
         return GenericResult(f"Read {path} ({part})", result.content)
+
+
+def _shown(arguments: ReadArguments, data: bytes) -> tuple[str, dict[str, int]]:
+    """The text for the model, and the numbers of `meta`. Raises `ToolError` OUT_OF_RANGE."""
+    body = data.removeprefix(BOM)
+    lines, endings = _lines(body)
+    if arguments.offset > max(len(lines), 1):
+        raise ToolError(
+            "OUT_OF_RANGE",
+            f"{arguments.path} has {len(lines)} lines; line {arguments.offset} is past its end.",
+            "Give a smaller offset.",
+        )
+    first = outside_key(lines, arguments.offset)
+    shown = window(lines, first, arguments.limit, byte_limit=BYTES)
+    footer = " ".join(_footer(arguments, first, shown, len(lines), endings, body, data))
+    text = f"{shown.text}\n\n[{footer}]" if shown.text else f"[{footer}]"
+    return text, {"offset": first, "lines": shown.shown, "total": len(lines)}
 
 
 def _text_bytes(path: str, content: Content) -> bytes:

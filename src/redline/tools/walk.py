@@ -66,19 +66,28 @@ def walk(folder: Path, deadline: Deadline, *, ignored: bool) -> Iterator[Found]:
         deadline.check()
         below = []
         try:
-            entries = sorted(os.scandir(current), key=lambda entry: entry.name)
+            with os.scandir(current) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
         except OSError:
             continue
         for entry in entries:
             name = prefix + entry.name
-            if entry.is_dir(follow_symlinks=False):
+            if _is_folder(entry):
                 if entry.name not in VERSION_CONTROL and not excluded(current / entry.name, True):
                     below.append((current / entry.name, name + "/"))
-            elif entry.is_file(follow_symlinks=False) and not excluded(current / entry.name, False):
+            elif not excluded(current / entry.name, False):
                 with suppress(OSError):
                     facts = entry.stat(follow_symlinks=False)
-                    yield Found(current / entry.name, name, facts.st_size, facts.st_mtime)
+                    if stat.S_ISREG(facts.st_mode):
+                        yield Found(current / entry.name, name, facts.st_size, facts.st_mtime)
         waiting.extend(reversed(below))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
 
 
 def read_regular(path: Path, limit: int) -> bytes | None:
