@@ -85,6 +85,16 @@ async def test_tokens_are_recorded_and_an_unknown_price_is_unknown(shop: Worksho
     assert usage["model"] == "fake-1"
 
 
+async def test_the_beginning_of_a_turn_is_cached_where_a_provider_must_be_asked_to(
+    shop: Workshop, connected: Any
+) -> None:
+    async with provider(Reply("Hi.")) as double:
+        await shop.prompt(connected(shop, double, "anthropic"), "hello", "[REDLINE-RULE]\nx\n[/REDLINE-RULE]")
+    system = double.requests[0]["system"]
+    assert [index for index, block in enumerate(system) if "cache_control" in block] == [len(system) - 2]
+    assert "[REDLINE-RULE]\nx" in system[-1]["text"]
+
+
 async def test_thoughts_are_shown_apart_and_go_back_signed_within_the_turn(shop: Workshop, connected: Any) -> None:
     replies = [Reply("Look.", (call("c1", "glob", pattern="*"),), thinking="Let me see."), Reply("Empty.")]
     async with provider(*replies) as double:

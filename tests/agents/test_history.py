@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic_ai.messages import (
     BinaryContent,
     ModelMessage,
@@ -179,3 +181,30 @@ def test_a_log_with_nonsense_in_it_still_gives_messages() -> None:
     rebuilt = messages(events)
     assert isinstance(rebuilt[0], ModelRequest)
     assert isinstance(rebuilt[-2], ModelResponse)
+
+
+@st.composite
+def _logs(draw: st.DrawFn) -> list[Event]:
+    """Turns that were cut off anywhere: any subset of their events, in order."""
+    entries: list[tuple[str, dict[str, Any]]] = []
+    for turn in range(1, draw(st.integers(1, 4)) + 1):
+        entries.append(user(turn, "go"))
+        for step in range(draw(st.integers(0, 3))):
+            entries.append(said(turn, f"{step}", "text"))
+            names = [f"c{step}{number}" for number in range(draw(st.integers(0, 3)))]
+            entries += [called(turn, name) for name in names]
+            entries += [gave(turn, name) for name in draw(st.permutations(names))]
+    kept = draw(st.lists(st.booleans(), min_size=len(entries), max_size=len(entries)))
+    return log(*(entry for entry, keep in zip(entries, kept, strict=True) if keep))
+
+
+@given(_logs())
+def test_every_call_has_its_result_right_behind_it_whatever_the_log_lost(events: list[Event]) -> None:
+    rebuilt = messages(events)
+    for message, following in zip(rebuilt, [*rebuilt[1:], None], strict=True):
+        calls = [part.tool_call_id for part in message.parts if isinstance(part, ToolCallPart)]
+        if calls:
+            assert following is not None
+            assert [part.tool_call_id for part in following.parts if isinstance(part, ToolReturnPart)] == calls
+    results = [part for message in rebuilt for part in message.parts if isinstance(part, ToolReturnPart)]
+    assert len(results) == sum(event.type == "tool/call" for event in events)

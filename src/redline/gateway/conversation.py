@@ -150,14 +150,16 @@ class Conversation:
     async def close(self, reason: str = "closed") -> None:
         """End the turn, the agent and the subscriptions; the session can be resumed. What is shown by then is shown."""
         await self._stop_running()
-        if self._agent is not None:
-            await self._agent.close()
-        if self._side:
-            await asyncio.wait(self._side, timeout=_DRAIN_SECONDS)
-        await self.session.log.append("session/closed", {"reason": reason})
-        await self.fanout.close()
-        for leave in self._leave:
-            leave()
+        try:
+            if self._agent is not None:
+                await self._agent.close()
+            if self._side:
+                await asyncio.wait(self._side, timeout=_DRAIN_SECONDS)
+            await self.session.log.append("session/closed", {"reason": reason})
+        finally:
+            await self.fanout.close()
+            for leave in self._leave:
+                leave()
 
     async def _turn(self, blocks: list[dict[str, Any]], source: str) -> Stop:
         """One turn from its start to its end in the log, whatever happens between them."""

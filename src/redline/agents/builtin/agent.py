@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+    from pydantic_ai.settings import ModelSettings
 
     from redline.files.seam import Files
     from redline.sessions.log import SessionLog
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from redline.workspace.store import ByteStore
 
 NAME = "builtin"
+
+_SETTINGS: ModelSettings = {"cache": True}
+"""A turn sends its beginning again with every request; providers that ask for it are told to keep it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +157,9 @@ class BuiltinAgent:
         try:
             async with (
                 aclosing(speech),
-                model_request_stream(model, prepared, model_request_parameters=parameters) as stream,
+                model_request_stream(
+                    model, prepared, model_settings=_SETTINGS, model_request_parameters=parameters
+                ) as stream,
             ):
                 async for event in stream:
                     await speech.hear(event)
