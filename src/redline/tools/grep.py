@@ -75,7 +75,7 @@ class Grep(Tool[GrepArguments]):
         deadline = Deadline(SECONDS)
         if stat is not None and stat.kind == "file":
             prefix = relative(target.path, context.workspace)
-            files: Iterator[Found] = iter([Found(target.real, "", stat.size, 0.0)])
+            files: Iterator[Found] = iter([Found(target.key, "", stat.size, 0.0)])
         else:
             folder, prefix = await folder_of(arguments.path, context)
             files = walk(folder, deadline, ignored=arguments.include_ignored)
@@ -193,15 +193,22 @@ class _Report:
         return said
 
 
+def _slice_end(data: bytes, at: int) -> int:
+    """Where the slice from `at` ends: at the end of a line, that of the last one without its newline."""
+    if len(data) - at <= SLICE_BYTES:
+        return len(data) - data.endswith(b"\n")
+    stop = data.rfind(b"\n", at, at + SLICE_BYTES)
+    if stop < 0:
+        stop = data.find(b"\n", at)
+    return len(data) if stop < 0 else stop
+
+
 def matching_lines(expression: Any, data: bytes, deadline: Deadline) -> Iterator[_Line]:
     """Number (from 1), start and end of each line that matches. Lines end at `\\n`. Raises `Stopped`."""
     at, number, counted = 0, 1, 0
     while at < len(data):
         deadline.check()
-        stop = data.rfind(b"\n", at, at + SLICE_BYTES)
-        if stop < 0:
-            stop = data.find(b"\n", at)
-        stop = len(data) if stop < 0 else stop
+        stop = _slice_end(data, at)
         match = expression.search(data, at, stop)
         if match is None:
             at = stop + 1

@@ -75,7 +75,7 @@ class Bash(Tool[BashArguments]):
     def present_call(self, arguments: Mapping[str, Any], _proposed: Sequence[Any]) -> ToolCallView:
         return TerminalCall(logged_text(arguments, "command") or "bash", logged_text(arguments, "description"))
 
-    def present_result(self, arguments: Mapping[str, Any], result: ToolResult) -> ToolResultView | None:
+    def present_result(self, _arguments: Mapping[str, Any], result: ToolResult) -> ToolResultView | None:
         if result.is_error:
             return None
         first = result.content[0] if result.content else {}

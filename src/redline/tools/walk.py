@@ -47,7 +47,7 @@ class Deadline:
 class Found:
     """One regular file."""
 
-    path: Path
+    path: str
     name: str
     """Relative to the folder that was walked, with `/`."""
     size: int
@@ -60,7 +60,7 @@ def walk(folder: Path, deadline: Deadline, *, ignored: bool) -> Iterator[Found]:
     A folder that may not be read is passed over. Raises `Stopped`.
     """
     excluded = (lambda _path, _is_folder: False) if ignored else _git_rules(folder)
-    waiting = [(folder, "")]
+    waiting = [(str(folder), "")]
     while waiting:
         current, prefix = waiting.pop()
         deadline.check()
@@ -71,15 +71,15 @@ def walk(folder: Path, deadline: Deadline, *, ignored: bool) -> Iterator[Found]:
         except OSError:
             continue
         for entry in entries:
-            name = prefix + entry.name
+            name, path = prefix + entry.name, f"{current}/{entry.name}"
             if _is_folder(entry):
-                if entry.name not in VERSION_CONTROL and not excluded(current / entry.name, True):
-                    below.append((current / entry.name, name + "/"))
-            elif not excluded(current / entry.name, False):
+                if entry.name not in VERSION_CONTROL and not excluded(path, True):
+                    below.append((path, name + "/"))
+            elif not excluded(path, False):
                 with suppress(OSError):
                     facts = entry.stat(follow_symlinks=False)
                     if stat.S_ISREG(facts.st_mode):
-                        yield Found(current / entry.name, name, facts.st_size, facts.st_mtime)
+                        yield Found(path, name, facts.st_size, facts.st_mtime)
         waiting.extend(reversed(below))
 
 
@@ -90,24 +90,30 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def read_regular(path: Path, limit: int) -> bytes | None:
+def read_regular(path: str, limit: int) -> bytes | None:
     """The bytes of a regular file, or None: it is none (any more), is over `limit`, or may not be read."""
     try:
         # Not blocking, so that a pipe put in a file's place cannot hang the search; no link in the last step.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        try:
-            facts = os.fstat(descriptor)
-            if not stat.S_ISREG(facts.st_mode) or facts.st_size > limit:
-                return None
-            return file.read(limit)
-        except OSError:
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > limit:
             return None
+        pieces = []
+        left = limit
+        while left > 0 and (piece := os.read(descriptor, min(left, max(facts.st_size + 1, 65536)))):
+            pieces.append(piece)
+            left -= len(piece)
+        return b"".join(pieces)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
 
 
-def _git_rules(folder: Path) -> Callable[[Path, bool], bool]:
+def _git_rules(folder: Path) -> Callable[[str, bool], bool]:
     """Whether git ignores a path, by its own rules; nothing is ignored outside a repository."""
     try:
         place = pygit2.discover_repository(str(folder))
@@ -118,7 +124,7 @@ def _git_rules(folder: Path) -> Callable[[Path, bool], bool]:
         return lambda _path, _is_folder: False
     root = os.path.realpath(repository.workdir)
 
-    def excluded(path: Path, is_folder: bool) -> bool:
+    def excluded(path: str, is_folder: bool) -> bool:
         name = os.path.relpath(path, root)
         try:
             return bool(repository.path_is_ignored(name + "/" if is_folder else name))
