@@ -21,7 +21,7 @@ class Number(int):
     pass
 
 
-class Colour(str, enum.Enum):
+class Colour(enum.StrEnum):
     RED = "red"
 
 
@@ -139,12 +139,16 @@ def test_every_json_value_passes_and_reads_back_the_same(value: Any) -> None:
     assert as_json(value) == value
 
 
+any_text = st.text(st.characters(categories=None), max_size=3)
 anything = st.recursive(
-    st.none() | st.integers() | st.floats() | st.text(st.characters(categories=None)) | st.binary(max_size=3) | st.complex_numbers(),
-    lambda children: st.lists(children, max_size=3) | st.tuples(children)
-    | st.dictionaries(st.integers() | st.text(st.characters(categories=None), max_size=3) | st.binary(max_size=2), children, max_size=3),
+    st.none() | st.integers() | st.floats() | any_text | st.binary(max_size=3) | st.complex_numbers(),
+    lambda children: (
+        st.lists(children, max_size=3)
+        | st.tuples(children)
+        | st.dictionaries(st.integers() | any_text | st.binary(max_size=2), children, max_size=3)
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @given(anything)
