@@ -122,6 +122,7 @@ async def test_several_edits_are_all_or_nothing(bench):
         (b"It's\n", "'", "’", "It’s\n".encode()),
         ("caf\u00e9\n".encode(), "\u00e9", "e\u0301", "cafe\u0301\n".encode()),
         (b"a\rb\nc\n", "c", "C", b"a\rb\nC\n"),
+        (b"key = *****\n", "*****", "****", b"key = ****\n"),
         (b"price\n", "price", r"\1 $& \g<0>", rb"\1 $& \g<0>" + b"\n"),
     ],
 )
