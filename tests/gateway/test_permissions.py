@@ -10,6 +10,7 @@ import pytest
 from gateway.parlour import Parlour, Screen, call, events, never, parlour, step, until
 from redline.changes.compare import describe
 from redline.gateway.permissions import Permissions, options
+from redline.sessions.redaction import Redactor
 from redline.tools.permission import PermissionRequest
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Log:
     """Keeps what is appended."""
 
     def __init__(self) -> None:
+        self.redactor = Redactor()
         self.entries: list[tuple[str, dict[str, Any]]] = []
 
     async def append(self, type_: str, data: dict[str, Any]) -> None:
@@ -92,6 +94,19 @@ async def test_a_command_is_allowed_letter_for_letter(log: Log, tmp_path: Path) 
     screen.answer = "reject"
     assert await permissions(command("make test")) == "allow_once"
     assert await permissions(command("make test; rm -rf x")) == "reject"
+
+
+async def test_a_secret_in_a_command_is_shown_to_nobody_and_still_bound_to(log: Log, tmp_path: Path) -> None:
+    text = "curl -H 'Authorization: Bearer ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8' example.org"
+    screen = Screen(answer="allow_session")
+    permissions = made(log, tmp_path, screen)
+    await permissions(command(text))
+    shown = f"{screen.asked[0].title} {screen.asked[0].arguments}"
+    assert "ghp_" not in shown
+    assert "redacted" in shown
+    screen.answer = "reject"
+    assert await permissions(command(text)) == "allow_once"
+    assert await permissions(command(text.replace("f6G7h8", "f6G7h9"))) == "reject"
 
 
 async def test_every_file_of_a_call_must_be_allowed(log: Log, tmp_path: Path) -> None:

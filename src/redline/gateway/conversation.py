@@ -142,9 +142,9 @@ class Conversation:
 
     async def notice(self, code: str, message: str, remedy: str = "", *, level: str = "warning") -> None:
         """Tell every surface something, and keep it in the log."""
-        data = {"code": code, "message": message, "remedy": remedy, "level": level}
+        data: dict[str, Any] = {"code": code, "message": message, "remedy": remedy, "level": level}
         if self._running is not None:
-            data |= {"turn": self._last_turn}  # type: ignore[dict-item]
+            data["turn"] = self._last_turn
         await self.session.log.append("notice/raised", data)
 
     async def close(self, reason: str = "closed") -> None:

@@ -107,7 +107,8 @@ class Permissions:
         tasks: list[asyncio.Task[None]] = []
         try:
             await self._log.append("permission/asked", _asked(request, identity))
-            tasks = [asyncio.create_task(self._put(surface, waiting)) for surface in self._surfaces()]
+            shown = self._masked(request)
+            tasks = [asyncio.create_task(self._put(surface, shown, waiting)) for surface in self._surfaces()]
             self._running.update(tasks)
             nobody = asyncio.create_task(_after(tuple(tasks), waiting))
             self._running.add(nobody)
@@ -124,10 +125,20 @@ class Permissions:
                 task.add_done_callback(self._running.discard)
         return await self._settled(request, identity, outcome, by)
 
-    async def _put(self, surface: Audience, waiting: _Open) -> None:
+    def _masked(self, request: PermissionRequest) -> PermissionRequest:
+        """As a surface may show it: the changes passed the door with the proposal, a command's text did not."""
+        redactor = self._log.redactor
+        return replace(
+            request,
+            title=redactor.mask(request.title),
+            note=None if request.note is None else redactor.mask(request.note),
+            arguments=None if request.arguments is None else redactor.mask_json(dict(request.arguments))[0],
+        )
+
+    async def _put(self, surface: Audience, shown: PermissionRequest, waiting: _Open) -> None:
         """Ask one surface. One that raises has no answer; one that hangs keeps nobody else from answering."""
         try:
-            outcome = await surface.ask(waiting.request)
+            outcome = await surface.ask(shown)
         except Exception as error:
             self._fault(surface.name, error)
             return
