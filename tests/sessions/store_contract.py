@@ -15,8 +15,8 @@ OpenStore = Callable[[], Awaitable[Store]]
 """Opens the same store once more, as another process would; the fixture closes all."""
 
 
-def event(session: str, seq: int, type: str = "notice/raised", at: int = 0, **data: Any) -> Event:
-    return Event(session, seq, at or 1_700_000_000_000 + seq, type, data)
+def event(session: str, seq: int, kind: str = "notice/raised", at: int = 0, **data: Any) -> Event:
+    return Event(session, seq, at or 1_700_000_000_000 + seq, kind, data)
 
 
 def run_of(session: str, first: int, last: int) -> list[Event]:
@@ -190,7 +190,7 @@ class StoreContract:
             ("session/started", {}),
         ]  # fmt: skip
         for name in ("one", "all"):
-            events = [Event(name, seq, seq, type, data) for seq, (type, data) in enumerate(kinds, 1)]
+            events = [Event(name, seq, seq, kind, data) for seq, (kind, data) in enumerate(kinds, 1)]
             for run in [events] if name == "all" else [[each] for each in events]:
                 await store.append(run, durable=False)
         one, everything = await store.summary("one"), await store.summary("all")
@@ -273,18 +273,18 @@ class StoreContract:
     async def test_another_store_sees_new_events_within_a_second(self, open_store: OpenStore) -> None:
         writer, reader = await open_store(), await open_store()
         await writer.append(run_of("s", 1, 2), durable=False)
-        seen: list[Event | Damaged] = []
+        seen: asyncio.Queue[Event | Damaged] = asyncio.Queue()
 
         async def follow() -> None:
             async for item in reader.watch("s", after=1):
-                seen.append(item)
+                seen.put_nowait(item)
 
         following = asyncio.ensure_future(follow())
         try:
-            await _until(lambda: len(seen) == 1)
+            first = await asyncio.wait_for(seen.get(), 1)
             await writer.append(run_of("s", 3, 4), durable=False)
-            await _until(lambda: len(seen) == 3)
-            assert seen == run_of("s", 2, 4)
+            async with asyncio.timeout(1):
+                assert [first, await seen.get(), await seen.get()] == run_of("s", 2, 4)
             await writer.delete("s")
             await asyncio.wait_for(following, 1)
         finally:
@@ -314,10 +314,3 @@ class StoreContract:
         await store.close()
         await asyncio.gather(*appends)
         assert await (await open_store()).tail("s") == 100
-
-
-async def _until(holds: Callable[[], bool]) -> None:
-    """Within the second that the store promises."""
-    async with asyncio.timeout(1):
-        while not holds():
-            await asyncio.sleep(0.01)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sessions.store_contract import event
 
 from redline.sessions.events import DURABLE, Event
 from redline.sessions.gate import LARGE_STRING, GateError
@@ -15,6 +14,7 @@ from redline.sessions.log import LARGE_EVENT, SessionLog, new_session_name
 from redline.sessions.redaction import Redactor, holds_mask
 from redline.sessions.sqlite import SqliteStore
 from redline.sessions.store import StoreError, is_session_name
+from sessions.store_contract import event
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -69,6 +69,29 @@ async def test_what_is_told_is_what_is_read_later(log: SessionLog) -> None:
     assert holds_mask(told[1].data["text"])
     assert TOKEN not in str(told)
     assert log.seq == 2
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"password": "hunter2-Tr0ub4dor"},
+        {"env": {"API_KEY": "s3cr3tvalue99"}},
+        {"deep": [{"dbPassword": "hunter2-Tr0ub4dor"}]},
+        {"headers": {"Authorization": "Bearer " + TOKEN}},
+        {TOKEN: "a key of an object"},
+        {
+            "lines": [
+                "+-----BEGIN PRIVATE KEY-----",
+                "+MIIEpAIBAAKCAQEAx7Gn5c3tq0ZQmkV9d2",
+                "+-----END PRIVATE KEY-----",
+            ]
+        },
+        {"a": "-----BEGIN PRIVATE KEY-----", "b": "MIIEpAIBAAKCAQEAx7Gn5c3tq0ZQmkV9d2"},
+        {"input_tokens": 12, "cost": 0.5, "text": "a key idea"},
+    ],
+)
+async def test_the_door_sees_each_event_as_it_sees_a_value(log: SessionLog, data: dict[str, Any]) -> None:
+    assert (await log.append("agent/update", data)).data == Redactor().mask_json(data)[0]
 
 
 async def test_a_listener_hears_of_an_event_only_once_it_is_committed(store: SqliteStore, log: SessionLog) -> None:

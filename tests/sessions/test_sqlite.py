@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sessions.store_contract import OpenStore, StoreContract, event, run_of
 
 from redline.sessions.events import Event
 from redline.sessions.schema import MIGRATIONS, migrate
 from redline.sessions.sqlite import ROW_LIMIT, SqliteStore
 from redline.sessions.store import Damaged, Store, StoreError
+from sessions.store_contract import OpenStore, StoreContract, event, run_of
 
 
 @pytest.fixture

@@ -49,6 +49,9 @@ class Admitted:
     """A copy that shares nothing with what came in and holds no lone surrogate."""
     size: int
     """About the bytes of its JSON form."""
+    strings: list[str]
+    """All strings in it, keys of objects aside."""
+    keys: set[str]
     omitted: tuple[Omitted, ...] = ()
 
 
@@ -73,7 +76,7 @@ def admit(value: object, *, omit: bool = False) -> Admitted:
     """
     omitted: list[Omitted] | None = [] if omit else None
     walk = _Walk(omitted, mend=False)
-    return Admitted(walk.run(value), walk.size, tuple(omitted or ()))
+    return Admitted(walk.run(value), walk.size, walk.strings, walk.keys, tuple(omitted or ()))
 
 
 def as_json(value: object) -> Any:
@@ -124,6 +127,8 @@ class _Walk:
         self.mend = mend
         self.depth_limit = _MENDED_DEPTH if mend else DEPTH_LIMIT
         self.size = 0
+        self.strings: list[str] = []
+        self.keys: set[str] = set()
         self.escaping = False
         """Some key was changed, so that another may now be its equal."""
         self.stack: list[_Frame] = []
@@ -148,6 +153,7 @@ class _Walk:
         The common cases stand in line: this loop is most of what the gate costs.
         """
         target, named, bulky = frame.target, frame.named, frame.bulky
+        strings, keys = self.strings, self.keys
         size = 0
         for key, item in frame.items:
             frame.key = key
@@ -156,11 +162,13 @@ class _Walk:
                     size += len(key)
                 else:
                     key = self._key(key, target)
+                keys.add(key)
             size += 3
             kind = type(item)
             if kind is str:
                 if item.isascii() and len(item) <= LARGE_STRING:
                     size += len(item)
+                    strings.append(item)
                     target[key] = item
                 else:
                     target[key] = self._text(item, bulky or key in BULKY)
@@ -204,6 +212,7 @@ class _Walk:
         if type(key) is not str:
             key = self._refuse(key, f"a key that is {_called(type(key))}, not a string")
         text: str = self._text(key, False)
+        self.strings.pop()
         self.escaping = self.escaping or text is not key
         while text in target:
             if not self.mend:
@@ -219,6 +228,7 @@ class _Walk:
             item = escaped(item)
         if len(data) <= LARGE_STRING or self.omitted is None or not bulky:
             self.size += len(data)
+            self.strings.append(item)
             return item
         place: dict[str, Any] = {"omitted": True, "bytes": len(data)}
         self.omitted.append(Omitted(place, data))
