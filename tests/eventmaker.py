@@ -33,9 +33,8 @@ class Log:
         data = {"arguments": {"path": "a.py"}, **data}
         return self.add("tool/call", call=call, name=name, kind=kind, proposed=proposed, **data)
 
-    def result(
-        self, call: str, status: str = "completed", name: str = "edit", kind: str = "edit", **data: Any
-    ) -> Event:
+    def result(self, call: str, status: str = "completed", **data: Any) -> Event:
+        data = {"name": "edit", "kind": "edit", **data}
         if "changes" in data:
             data["changes"] = as_json(data["changes"])
         return self.add("tool/result", call=call, status=status, **data)

@@ -1,6 +1,6 @@
 """Photographs of a real terminal, for the documentation and for looking at the cards with one's own eyes.
 
-    python docs/pictures/take.py                        all pictures of the gallery of cards, into this folder
+    python docs/pictures/take.py                        all pictures (a turn, the demo, every card), into this folder
     python docs/pictures/take.py out.png --theme light --columns 60 --lines 50 --command "redline demo"
 
 Needs Xvfb, xterm and ImageMagick's `import` (Debian: `apt-get install xvfb xterm imagemagick`) and a monospaced font
@@ -31,19 +31,26 @@ THEMES = {
     "light": ["-bg", "#ffffff", "-fg", "#1f1f1f"],
     "no-color": ["-bg", "#1e1e1e", "-fg", "#d4d4d4"],
 }
+REDLINE = f"{shlex.quote(sys.executable)} -m redline"
+DEMO = f'D=$(mktemp -d); {REDLINE} demo --fast --data "$D"'
+TURN = f'{DEMO} > /dev/null; clear; {REDLINE} show last --data "$D" --turn 1'
 PICTURES = {
-    "cards-dark": ("dark", 100, 168),
-    "cards-light": ("light", 100, 168),
-    "cards-no-color": ("no-color", 100, 168),
-    "cards-narrow": ("dark", 60, 195),
-    "cards-wide": ("light", 160, 160),
+    "turn": ("dark", 100, 82, TURN),
+    "demo-dark": ("dark", 100, 204, DEMO),
+    "demo-light": ("light", 100, 204, DEMO),
+    "demo-no-color": ("no-color", 100, 204, DEMO),
+    "cards-dark": ("dark", 100, 168, GALLERY),
+    "cards-light": ("light", 100, 168, GALLERY),
+    "cards-no-color": ("no-color", 100, 168, GALLERY),
+    "cards-narrow": ("dark", 60, 195, GALLERY),
+    "cards-wide": ("light", 160, 168, GALLERY),
 }
 SECONDS = 60
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Take pictures of a terminal.")
-    parser.add_argument("out", nargs="?", type=Path, help="where to; without it, all pictures of the gallery")
+    parser.add_argument("out", nargs="?", type=Path, help="where to; without it, all pictures")
     parser.add_argument("--theme", choices=THEMES, default="dark")
     parser.add_argument("--columns", type=int, default=100)
     parser.add_argument("--lines", type=int, default=50)
@@ -55,8 +62,8 @@ def main() -> None:
     if asked.out is not None:
         take(asked.out, asked.theme, asked.columns, asked.lines, asked.command)
         return
-    for name, (theme, columns, lines) in PICTURES.items():
-        take(HERE / f"{name}.png", theme, columns, lines, GALLERY)
+    for name, (theme, columns, lines, command) in PICTURES.items():
+        take(HERE / f"{name}.png", theme, columns, lines, command)
 
 
 def take(out: Path, theme: str, columns: int, lines: int, command: str) -> None:
@@ -74,7 +81,11 @@ def take(out: Path, theme: str, columns: int, lines: int, command: str) -> None:
         try:
             _wait(done)
             time.sleep(0.7)  # the last lines still have to be painted
-            subprocess.run(["import", "-window", "root", "-trim", str(out)], env=environment, check=True)
+            subprocess.run(
+                ["import", "-window", "root", "-trim", "+dither", "-colors", "64", f"PNG8:{out}"],
+                env=environment,
+                check=True,
+            )
         finally:
             terminal.terminate()
             terminal.wait()

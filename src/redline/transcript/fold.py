@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from redline.sessions.store import Damaged
@@ -33,7 +33,7 @@ from redline.transcript.rows import (
     agent_row_id,
     thought_row_id,
 )
-from redline.transcript.totals import net_totals
+from redline.transcript.turn import Turn
 
 if TYPE_CHECKING:
     from redline.changes.record import FileChange
@@ -43,20 +43,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _REASONS = ("completed", "cancelled", "failed", "limit", "interrupted")
 _LEVELS = ("info", "warning", "error")
-
-
-@dataclass(slots=True)
-class _Turn:
-    """What a turn's end sums up."""
-
-    whole: bool = False
-    """Its beginning was seen."""
-    models: list[str] = field(default_factory=list)
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = 0.0
-    changes: dict[str, tuple[FileChange, ...]] = field(default_factory=dict)
-    """By row, in the order in which they landed."""
 
 
 def rows(events: Iterable[Event | Damaged], present: Presenters) -> list[AnyRow]:
@@ -76,7 +62,7 @@ class Transcript:
         self._rows: dict[str, AnyRow] = {}
         self._calls: dict[tuple[int, str], Call] = {}
         self._open: dict[tuple[int, str], Call] = {}
-        self._turns: dict[int, _Turn] = {}
+        self._turns: dict[int, Turn] = {}
         self._landing: list[tuple[int, str]] = []
         self._last = 0
         self.state = SessionState(session=session)
@@ -161,42 +147,23 @@ class Transcript:
             reason=cast("Any", reason if reason in _REASONS else "completed"),
             error=fields.problem(data, "error"),
         )
-        return [*changed, self._summed_up(row)]
+        return [*changed, self._put(self._turn(turn).summed_up(row))]
 
     def _abandon(self, event: Event, which: Callable[[Call], bool]) -> list[AnyRow]:
         """Close the calls of which no result came: nobody can say how they ended."""
         return [self._call_row(event, call) for call in list(self._open.values()) if which(call) and call.abandoned()]
 
     def _usage(self, event: Event, data: Data) -> list[AnyRow]:
-        turn = self._turn(fields.number(data, "turn"))
-        model = fields.text(data, "model")
-        if model and model not in turn.models:
-            turn.models.append(model)
-        turn.input_tokens += fields.number(data, "input_tokens")
-        turn.output_tokens += fields.number(data, "output_tokens")
-        cost = fields.amount(data, "cost")
-        turn.cost = None if cost is None or turn.cost is None else turn.cost + cost
-        return self._resummed(event, fields.number(data, "turn"))
+        turn = fields.number(data, "turn")
+        self._turn(turn).used(data)
+        return self._resummed(event, turn)
 
     def _resummed(self, event: Event, turn: int) -> list[AnyRow]:
         """The end of a turn again, if it was there already when something late arrived."""
         row = self._rows.get(f"turn_end:{turn}")
-        return [self._summed_up(replace(row, revision=event.seq))] if isinstance(row, TurnEndRow) else []
-
-    def _summed_up(self, row: TurnEndRow) -> AnyRow:
-        turn = self._turn(row.turn)
-        changes = [change for landed in turn.changes.values() for change in landed]
-        return self._put(
-            replace(
-                row,
-                models=tuple(turn.models),
-                input_tokens=turn.input_tokens,
-                output_tokens=turn.output_tokens,
-                cost=turn.cost if turn.models else None,
-                net=net_totals(changes),
-                partial=not turn.whole,
-            )
-        )
+        if not isinstance(row, TurnEndRow):
+            return []
+        return [self._put(self._turn(turn).summed_up(replace(row, revision=event.seq)))]
 
     # What is said.
 
@@ -349,8 +316,8 @@ class Transcript:
 
     # Rows.
 
-    def _turn(self, turn: int) -> _Turn:
-        return self._turns.setdefault(turn, _Turn())
+    def _turn(self, turn: int) -> Turn:
+        return self._turns.setdefault(turn, Turn())
 
     def _head(self, event: Event, id_: str, turn: int) -> dict[str, Any]:
         """What every row has; one that exists keeps its place."""

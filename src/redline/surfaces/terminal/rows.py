@@ -90,7 +90,7 @@ def _user(sheet: Sheet, row: UserRow) -> None:
 
 def _prose(sheet: Sheet, text: str) -> None:
     if text.strip():
-        sheet.paragraph(Text(visible_prose(text.rstrip("\n"))))
+        sheet.paragraph(Text(visible_prose(text.rstrip())))
         sheet.blank()
 
 

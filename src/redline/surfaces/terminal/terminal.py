@@ -130,9 +130,9 @@ class TerminalSurface:
         done = self._printed.get(row, 0)
         ready = text[done : text.rfind("\n") + 1]
         if ready.strip():
-            kept = ready.rstrip("\n \t") + "\n"
-            self._printed[row] = done + ready.index("\n", len(kept) - 1) + 1
-            self._print(_prose(ready[: self._printed[row] - done].removesuffix("\n")))
+            end = ready.index("\n", len(ready.rstrip()))
+            self._printed[row] = done + end + 1
+            self._print(_prose(ready[:end]))
 
     def _finish_text(self, row: AgentRow) -> None:
         """What is not there yet of a committed text. If what was streamed is not how it begins, all of it."""
@@ -140,7 +140,7 @@ class TerminalSurface:
         printed = self._printed.pop(row.id, 0)
         if not row.text.startswith(streamed[:printed]):
             printed = 0
-        rest = row.text[printed:].rstrip("\n")
+        rest = row.text[printed:].rstrip()
         if rest.strip():
             self._print(_prose(rest))
         if row.text.strip():

@@ -1,0 +1,134 @@
+"""The pipe form: a patch with remarks."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from eventmaker import Log, as_json
+from redline.changes.compare import describe
+from redline.surfaces.terminal.pipe import PipeSurface, plain_row
+from redline.tools.builtin import builtin_toolset
+from redline.transcript.fold import rows
+from redline.transcript.rows import SessionState
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from redline.changes.record import FileChange
+
+PRESENT = builtin_toolset().by_name
+
+
+class Workspace:
+    """Files in a folder, changed step by step through calls."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.files: dict[str, bytes] = {}
+        self.log = Log()
+
+    def change(self, path: str, after: bytes | None, **more: Any) -> FileChange:
+        old = more.pop("old_path", None)
+        before = self.files.get(old or path)
+        made = describe(f"{self.root}/{path}", before, after, old_path=old and f"{self.root}/{old}", **more)
+        call = f"c{len(self.log.events)}"
+        self.log.call(call, arguments={"path": path}, proposed=[made])
+        self.log.result(call, changes=[made])
+        self.files.pop(old or path, None)
+        if after is not None:
+            self.files[path] = after
+        return made
+
+    def text(self) -> str:
+        found = rows(self.log.events, PRESENT)
+        return "".join(f"{line}\n" for row in found for line in plain_row(row, workspace=str(self.root), session="s1"))
+
+
+def test_git_takes_it_as_a_patch_in_order(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.files = {
+        "a.py": b"one\ntwo\nthree\n",
+        "gone.txt": b"x\n",
+        "old name.txt": b"same\nlines\n",
+        "crlf": b"a\r\n",
+    }
+    for name, data in workspace.files.items():
+        (tmp_path / name).write_bytes(data)
+    said = "I changed it:\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-one\n+evil\n"
+    workspace.log.add("assistant/message", message="m", text=said)
+    workspace.change("a.py", b"one\n2\nthree\n")
+    workspace.change("a.py", b"one\n2\nthree\nfour")
+    workspace.change("new.sh", b"#!/bin/sh\n", after_executable=True)
+    workspace.change("empty", b"")
+    workspace.change("gone.txt", None)
+    workspace.change("new name.txt", b"same\nlines!\n", old_path="old name.txt")
+    workspace.change("crlf", b"b\r\n")
+    workspace.log.call("c99", arguments={"path": "a.py"}, proposed=[describe(f"{tmp_path}/a.py", b"", b"never\n")])
+    workspace.log.result("c99", status="rejected")
+    patch = workspace.text()
+    assert f"# modify a.py -0 +1: rejected, not applied" in patch  # noqa: F541
+
+    subprocess.run(["git", "apply", "-"], input=patch.encode(), cwd=tmp_path, check=True)
+    on_disk = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert on_disk == workspace.files
+    assert (tmp_path / "new.sh").stat().st_mode & 0o100
+
+
+def test_what_does_not_apply_is_only_a_remark(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.files = {"env": b"K=1\n", "latin": b"caf\xe9\n", "bin": b"\0"}
+    masked = replace(describe(f"{tmp_path}/env", b"K=1\n", b"K=2\n"), redacted=True)
+    workspace.log.result("masked", changes=[masked])
+    workspace.change("latin", b"caf\xe9!\n")
+    workspace.change("bin", b"\0\0")
+    text = workspace.text()
+    assert all(line.startswith("#") for line in text.splitlines())
+    assert "# modify env -1 +1: applied (secrets are masked)" in text
+    assert "# as a patch: redline diff s1 --file env --patch" in text
+    assert "# -K=1" in text
+    assert "applied (not UTF-8)" in text
+    assert "applied (binary)" in text
+
+
+def test_errors_commands_and_the_end_are_told() -> None:
+    log = Log()
+    log.add("turn/started")
+    log.call("c1", name="bash", kind="execute", arguments={"command": "make\x1b[2J"})
+    log.result("c1", name="bash", kind="execute", content=[], meta={"exit_code": 2})
+    log.call("c2")
+    log.result("c2", status="failed", error={"code": "NO_MATCH", "message": "Not there.", "remedy": "Read it."})
+    log.add("workspace/changed", changes=as_json([describe("/w/found.txt", None, b"x\n")]))
+    log.add("turn/ended", reason="failed", error={"code": "MODEL", "message": "Away.", "remedy": "Try later."})
+    text = "".join(f"{line}\n" for row in rows(log.events, PRESENT) for line in plain_row(row, workspace="/w"))
+    for line in (
+        "# $ make^[[2J: exit 2",
+        "# Edit a.py: failed, not applied",
+        "# error NO_MATCH: Not there.",
+        "# Read it.",
+        "# add found.txt -0 +1: found on disk",
+        "# turn 1: failed",
+        "# net add found.txt -0 +1",
+        "# error MODEL: Away.",
+    ):
+        assert f"{line}\n" in text
+
+
+async def test_it_writes_bytes_and_survives_a_reader_that_left() -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    log = Log()
+    log.add("user/message", content=[{"type": "text", "text": "é"}])
+    shown = rows(log.events, PRESENT)
+    raw = io.BytesIO()
+    narrow = io.TextIOWrapper(raw, encoding="ascii")
+    await PipeSurface(narrow).show(shown, SessionState(session="s1"))
+    assert raw.getvalue() == "# > é\n".encode()
+    gone = PipeSurface(Gone())
+    await gone.show(shown, SessionState(session="s1"))
+    await gone.show(shown, SessionState(session="s1"))
+    assert await gone.ask(None) is None  # type: ignore[arg-type]
