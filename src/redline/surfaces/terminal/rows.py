@@ -122,7 +122,8 @@ def _found(sheet: Sheet, row: FoundRow, setting: Setting) -> None:
     status = "found on disk, reported by no tool" + (", during a call" if row.during else "")
     for change in row.changes:
         draw_change(sheet, change, setting, status)
-    sheet.blank()
+    if row.changes:
+        sheet.blank()
 
 
 def draw_change(sheet: Sheet, change: FileChange, setting: Setting, status: str) -> None:
