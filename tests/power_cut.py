@@ -30,8 +30,10 @@ class PowerCut(BaseException):
 class Power:
     """Cuts one bench off at a step."""
 
-    def __init__(self, bench: RunnerBench, step: str, *, skip: int = 0) -> None:
+    def __init__(self, bench: RunnerBench, step: str, *, skip: int = 0, cut: Callable[[], None] | None = None) -> None:
+        """`skip`: times that the step is passed first. `cut`: what to do at the step, instead of raising `PowerCut`."""
         self.off = False
+        self._cut = cut
         self._step = step
         self._skip = skip
         self._submit = bench.store.submit
@@ -46,6 +48,8 @@ class Power:
             self.off = self.off or self._skip <= 0
             self._skip -= 1
         if self.off:
+            if self._cut is not None:
+                self._cut()
             raise PowerCut(step)
 
     def _submitting(self, events: Any, *, durable: bool, settled: Callable[[StoreError | None], None]) -> None:

@@ -80,7 +80,7 @@ async def recover(log: SessionLog, store: ByteStore, files: Files) -> Recovery:
 class _Found:
     """What the end of a log says, from the start of its last turn on."""
 
-    turns: dict[int, None] = field(default_factory=dict)
+    turns: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     """Started and not ended."""
     calls: dict[CallKey, Mapping[str, Any]] = field(default_factory=dict)
     closed: set[CallKey] = field(default_factory=set)
@@ -113,7 +113,7 @@ class _Found:
         data = event.data
         match event.type:
             case "turn/started" if isinstance(data.get("turn"), int):
-                self.turns[data["turn"]] = None
+                self.turns[data["turn"]] = data
             case "turn/ended":
                 self.turns.pop(data.get("turn", 0), None)
             case "tool/call":
@@ -155,8 +155,12 @@ async def _sweep(files: Files, found: _Found) -> None:
     if not isinstance(files, _Sweeps):
         return
     proposed = (change for opened in found.open_calls() for change in _list(opened, "proposed"))
+    paths = {str(data.get("path")) for data in (*proposed, *found.intents)}
+    for started in found.turns.values():  # an undo names its files at its start
+        named = started.get("paths")
+        paths |= {path for path in named if isinstance(path, str)} if isinstance(named, list) else set()
     folders: dict[Path, Target] = {}
-    for path in {str(data.get("path")) for data in (*proposed, *found.intents)}:
+    for path in paths:
         try:
             target = await files.resolve(path)
         except FileError:
