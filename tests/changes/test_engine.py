@@ -236,11 +236,11 @@ def test_numbering_the_lines_first_gives_the_same_hunks(
 def test_lines_made_to_collide_are_recognised_and_ordinary_ones_are_not() -> None:
     bad = colliding_lines(12)
     before, after = b"".join(bad), b"".join(reversed(bad))
-    assert numbering.would_collide(before, after, 2 * len(bad))
+    assert numbering.would_collide(before, after)
     good = joined(rows(20_000))
-    assert not any(numbering.would_collide(good, good, 40_000) for _ in range(20))
+    assert not any(numbering.would_collide(good, good) for _ in range(20))
     two = b"value = 1\nvalue = 2\n" * 10_000
-    assert not any(numbering.would_collide(two, two, 40_000) for _ in range(20))
+    assert not any(numbering.would_collide(two, two) for _ in range(20))
 
 
 def test_lines_made_to_collide_are_compared_all_the_same() -> None:

@@ -23,7 +23,7 @@ BINARY_WINDOW = 8000
 NEIGHBOURS = 32
 """Common lines kept around the middle: context, and what git looks at when it places a group of changed lines."""
 SMALL = 24_000
-"""Bytes of both sides together that are not worth a cut."""
+"""Bytes of both sides together that are worth neither a cut nor a guard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,9 @@ def comparison(before: bytes, after: bytes) -> Comparison:
     if not before or not after:
         return _one_sided(before, after)
     finished = before.endswith(b"\n") and after.endswith(b"\n")
-    if len(before) + len(after) < SMALL and (found := engine.search(before, after)):
-        return Comparison(tuple(engine.hunks_of(found, 0, finished=finished)), found.added, found.removed)
+    if len(before) + len(after) < SMALL:
+        small = engine.patch_text(before, after)
+        return Comparison(tuple(engine.hunks_of(small, 0, finished=finished)), small.added, small.removed)
     head = trim.common_head(before, after)
     tail = trim.common_tail(before, after, head)
     neighbours = NEIGHBOURS

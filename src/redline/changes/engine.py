@@ -10,6 +10,8 @@ read. It cannot be stopped and holds the interpreter lock, so large middles are 
 from __future__ import annotations
 
 import functools
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from redline.changes import numbering
@@ -28,6 +30,7 @@ LINES_LIMIT = 4_000_000
 """Lines of one side of the middle; libgit2 needs some 200 bytes of memory for each."""
 UNMATCHED_LIMIT = 100_000
 """Lines of one side of the middle that have no equal on the other side."""
+_NUMBERS = re.compile(r"(?:@@ )?-(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _SAMPLES = 64
 _REACH = 1 << 16
 
@@ -48,21 +51,19 @@ def search(before: bytes, after: bytes) -> Found | None:
     """
     if max(len(before), len(after)) > BYTES_LIMIT:
         return None
-    old_lines, new_lines = before.count(b"\n"), after.count(b"\n")
-    if max(old_lines, new_lines) > LINES_LIMIT:
+    if _more_lines_than(LINES_LIMIT, before, after):
         return None
-    countable = max(old_lines, new_lines) > UNMATCHED_LIMIT
     # Counting costs as much as the search, so it comes first only where the sides look unlike; the answer is the same.
-    counted_first = countable and not _look_alike(before, after)
+    counted_first = _could_exceed(before, after) and not _look_alike(before, after)
     if counted_first and _is_unmatched(before, after):
         return None
-    if numbering.would_collide(before, after, old_lines + new_lines):
+    if numbering.would_collide(before, after):
         found = Found(*numbering.numbered_patch(before, after, patch_text))
     else:
         found = patch_text(before, after)
     # A line without an equal is a changed line: few changed lines need no counting.
     many = max(found.added, found.removed) > UNMATCHED_LIMIT
-    if countable and not counted_first and many and _is_unmatched(before, after):
+    if many and not counted_first and _is_unmatched(before, after):
         return None
     return found
 
@@ -91,45 +92,48 @@ def hunks_of(found: Found, lines_above: int, *, finished: bool) -> list[Hunk]:
     sides end with a newline, so that the patch holds no marker."""
     if not found.patch:
         return []
-    text = str(found.patch, "utf-8", "surrogateescape")
+    text = str(found.patch, "utf-8", "surrogateescape").removesuffix("\n")
     if finished and (only := _only_hunk(text, found, lines_above)) is not None:
         return [only]
-    hunks = []
-    at = 0
-    while at >= 0:
-        body = text.index("\n", at) + 1
-        following = text.find("\n@@ ", body - 1)
-        lines = text[body:following].split("\n")  # without a following hunk, this leaves out the last newline
-        if following < 0 and not finished:
-            lines = [line for line in lines if line[0] != "\\"]
-        hunks.append(_hunk(text[at:body], lines, lines_above))
-        at = following + 1 if following >= 0 else -1
+    hunks = [_hunk(part.split("\n"), lines_above) for part in text.removeprefix("@@ ").split("\n@@ ")]
+    if not finished:
+        last = hunks[-1]  # no other can hold a marker
+        hunks[-1] = replace(last, lines=tuple(line for line in last.lines if line[0] != "\\"))
     return hunks
 
 
 def _only_hunk(text: str, found: Found, lines_above: int) -> Hunk | None:
     """The hunk, if its header and the counts of the whole leave no line for another one. Saves a walk through the
     text, which shows where nearly all lines have changed."""
-    header, _, body = text.partition("\n")
-    _, old_lines, _, new_lines = _numbers(header)
+    old_lines, new_lines = _numbers(text)[1::2]
     context = old_lines - found.removed
     if context < 0 or new_lines - found.added != context:
         return None
-    lines = body.split("\n")
-    lines.pop()
-    return _hunk(header, lines, lines_above) if len(lines) == context + found.added + found.removed else None
+    lines = text.split("\n")
+    return _hunk(lines, lines_above) if len(lines) == 1 + context + found.added + found.removed else None
 
 
-def _hunk(header: str, lines: list[str], lines_above: int) -> Hunk:
-    old_start, old_lines, new_start, new_lines = _numbers(header)
-    return Hunk(old_start + lines_above, old_lines, new_start + lines_above, new_lines, tuple(lines))
+def _hunk(lines: list[str], lines_above: int) -> Hunk:
+    """`lines`: the header first."""
+    old_start, old_lines, new_start, new_lines = _numbers(lines[0])
+    return Hunk(old_start + lines_above, old_lines, new_start + lines_above, new_lines, tuple(lines[1:]))
 
 
-def _numbers(header: str) -> tuple[int, int, int, int]:
-    _, old, new, _ = header.split(" ", 3)
-    old_start, _, old_lines = old[1:].partition(",")
-    new_start, _, new_lines = new[1:].partition(",")
-    return int(old_start), int(old_lines or 1), int(new_start), int(new_lines or 1)
+def _numbers(header: str) -> tuple[int, ...]:
+    match = _NUMBERS.match(header)
+    assert match is not None, "libgit2 prints a header above each hunk"
+    return tuple(map(int, match.groups("1")))
+
+
+def _more_lines_than(limit: int, before: bytes, after: bytes) -> bool:
+    return max(len(before), len(after)) > limit and max(before.count(b"\n"), after.count(b"\n")) > limit
+
+
+def _could_exceed(before: bytes, after: bytes) -> bool:
+    """Whether a side has, by a guess, so many lines that counting them could matter."""
+    if max(len(before), len(after)) <= UNMATCHED_LIMIT:
+        return False
+    return max(numbering.guessed_lines(before), numbering.guessed_lines(after)) > UNMATCHED_LIMIT
 
 
 def _look_alike(before: bytes, after: bytes) -> bool:

@@ -17,24 +17,27 @@ if TYPE_CHECKING:
     Search = Callable[[bytes, bytes], tuple[bytes | bytearray, int, int]]
 
 FEW_LINES = 4_000
-"""Below so many lines of both sides together, the worst that collisions can cost is a few tens of milliseconds."""
+FEW_BYTES = 24_000
+"""Below so many lines or bytes of both sides together, collisions cost a few tens of milliseconds at worst."""
 _STEPS = 10_000_000
 """Comparisons of colliding lines, about 5 ns each, that are not worth a guard."""
 _GUESSED_FROM = 256
 """libgit2 guesses the number of lines, and so the size of its table, from so many first lines."""
+_PLACES = 4
+_PLACE_BYTES = 2048
 _MAX_INDENT = 200
 """git looks no further when it places a group of changed lines by indentation."""
 
 
-def would_collide(before: bytes, after: bytes, lines: int) -> bool:
+def would_collide(before: bytes, after: bytes) -> bool:
     """Whether the search would spend its time on lines that fall into one place of the hash table.
 
     Judged from randomly picked lines, so that no text can be built to look innocent; either judgement gives the same
-    hunks. `lines`: of both sides together.
+    hunks.
     """
-    if lines < FEW_LINES:
+    if len(before) + len(after) < FEW_BYTES or (lines := guessed_lines(before) + guessed_lines(after)) < FEW_LINES:
         return False
-    bits = max((_guessed_lines(before) + _guessed_lines(after) + 2).bit_length(), 1)
+    bits = (_expected_lines(before) + _expected_lines(after) + 2).bit_length()
     picked = {*_picked_lines(before, lines), *_picked_lines(after, lines)}
     places = Counter(_place(line, bits) for line in picked)
     pairs = sum(count * (count - 1) for count in places.values()) // 2
@@ -68,9 +71,20 @@ def _number(line: bytes, at: int) -> bytes:
     return b" " * min(width, _MAX_INDENT) + b"%d" % at
 
 
+def guessed_lines(data: bytes) -> int:
+    """About how many lines there are, from a few randomly picked places."""
+    if len(data) <= _PLACES * _PLACE_BYTES:
+        return data.count(b"\n")
+    seen = 0
+    for _ in range(_PLACES):
+        start = int(random.random() * (len(data) - _PLACE_BYTES))
+        seen += data.count(b"\n", start, start + _PLACE_BYTES)
+    return seen * len(data) // (_PLACES * _PLACE_BYTES)
+
+
 def _picked_lines(data: bytes, lines: int) -> list[bytes]:
     """Some lines at random; long ones are passed over, for chance finds them more often than their share."""
-    wanted = min(max(int(lines**0.5) // 5, 24), 400)
+    wanted = min(max(int(lines**0.5) // 8, 12), 400)
     longest = 4 * len(data) // lines + 64
     picked: list[bytes] = []
     for _ in range(8 * wanted):
@@ -93,8 +107,8 @@ def _place(line: bytes, bits: int) -> int:
     return (value + (value >> bits)) & ((1 << bits) - 1)
 
 
-def _guessed_lines(data: bytes) -> int:
-    """How many lines libgit2 expects, from how long the first ones are."""
+def _expected_lines(data: bytes) -> int:
+    """How many lines libgit2 makes room for, by the length of the first ones."""
     reach = 1 << 14
     while True:
         first = data[:reach].split(b"\n", _GUESSED_FROM)
