@@ -95,8 +95,9 @@ def test_a_part_that_is_shared_is_no_cycle() -> None:
     assert admit([shared, shared, {"again": shared}]).value == [shared, shared, {"again": shared}]
 
 
-def test_shared_parts_cannot_blow_up() -> None:
-    value: Any = ["x" * 200]
+@pytest.mark.parametrize("leaf", [["x" * 200], {"k" * 200: None}, [[[[]] * 20] * 20]])
+def test_shared_parts_cannot_blow_up(leaf: Any) -> None:
+    value = leaf
     for _ in range(60):
         value = [value, value]
     with pytest.raises(GateError, match="grows beyond"):
@@ -125,7 +126,7 @@ def test_lone_surrogates_are_written_out_one_way() -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False).filter(
-        lambda x: x != 0 or math.copysign(1, x) > 0) | st.text(st.characters()),
+        lambda x: x != 0 or math.copysign(1, x) > 0) | st.text(),
     lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(max_size=4), children, max_size=4),
     max_leaves=30,
 )  # fmt: skip

@@ -41,9 +41,9 @@ class GateError(ValueError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Admitted:
-    """What passed the gate."""
+    """What passed the gate. Not frozen, because one is made for each event and freezing is half of what that costs."""
 
     value: Any
     """A copy that shares nothing with what came in and holds no lone surrogate."""
@@ -101,22 +101,9 @@ def _escape(match: re.Match[str]) -> str:
     return f"\\x{code - 0xDC00:02X}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04X}"
 
 
-class _Frame:
-    """One container that the walk is inside of."""
-
-    __slots__ = ("bulky", "identity", "items", "key", "named", "source", "target")
-
-    def __init__(self, source: Any, named: bool, bulky: bool) -> None:
-        self.source = source
-        self.named = named
-        self.bulky = bulky
-        self.key: Any = None
-        self.items: Iterator[tuple[Any, Any]]
-        self.target: Any
-        if named:
-            self.items, self.target = iter(source.items()), {}
-        else:
-            self.items, self.target = enumerate(source), [None] * len(source)
+_Frame = tuple[Iterator[tuple[Any, Any]], Any, bool, bool, Any, int]
+"""A container that the walk will come back to: its items, its copy, whether it is a dict, whether it stands under a key
+of `BULKY`, the key that is being walked, and its identity."""
 
 
 class _Walk:
@@ -133,80 +120,78 @@ class _Walk:
         """Some key was changed, so that another may now be its equal."""
         self.stack: list[_Frame] = []
         self.inside: set[int] = set()
+        self.current: tuple[bool, Any] = False, 0
+        """Of the innermost container: whether it is a dict, and the key that is being looked at."""
 
     def run(self, value: object) -> Any:
-        result = [None]
-        root = _Frame([value], False, False)
-        root.target = result
-        self.stack.append(root)
-        stack = self.stack
-        while stack:
-            frame = stack[-1]
-            if not self._fill(frame):
-                stack.pop()
-                self.inside.discard(id(frame.source))
-        return result[0]
-
-    def _fill(self, frame: _Frame) -> bool:
-        """Copy the frame's items up to the next container; True: that one was pushed and comes first.
-
-        The common cases stand in line: this loop is most of what the gate costs.
-        """
-        target, named, bulky = frame.target, frame.named, frame.bulky
-        strings, keys = self.strings, self.keys
+        """The common cases stand in line: this loop is all that most events cost at the gate."""
+        strings, keys, stack, inside = self.strings, self.keys, self.stack, self.inside
+        result: list[Any] = [None]
+        items: Iterator[tuple[Any, Any]] = iter([(0, value)])
+        target: Any = result
+        named = bulky = False
+        identity = 0
         size = 0
-        for key, item in frame.items:
-            frame.key = key
-            if named:
-                if type(key) is str and key.isascii() and not self.escaping:
-                    size += len(key)
-                else:
-                    key = self._key(key, target)
-                keys.add(key)
-            size += 3
-            kind = type(item)
-            if kind is str:
-                if item.isascii() and len(item) <= LARGE_STRING:
+        while True:
+            for key, item in items:
+                if named:
+                    if type(key) is str and key.isascii() and not self.escaping:
+                        size += len(key)
+                    else:
+                        self.current = named, key
+                        key = self._key(key, target)
+                    keys.add(key)
+                size += 3
+                kind = type(item)
+                if kind is str and item.isascii() and len(item) <= LARGE_STRING:
                     size += len(item)
                     strings.append(item)
                     target[key] = item
+                elif kind is int and -INTEGER_LIMIT <= item <= INTEGER_LIMIT:
+                    size += 8
+                    target[key] = item
+                elif item is None or kind is bool:
+                    target[key] = item
+                elif (kind is dict or kind is list) and len(stack) < self.depth_limit and id(item) not in inside:
+                    if self.size + size > EVENT_LIMIT:
+                        raise self._grown(named, key)
+                    stack.append((items, target, named, bulky, key, identity))
+                    bulky = bulky or (named and key in BULKY)
+                    named = kind is dict
+                    identity = id(item)
+                    inside.add(identity)
+                    child: Any = {} if named else [None] * len(item)
+                    target[key] = child
+                    target = child
+                    items = iter(item.items()) if named else enumerate(item)
+                    break
                 else:
-                    target[key] = self._text(item, bulky or key in BULKY)
-            elif kind is int:
-                fits = -INTEGER_LIMIT <= item <= INTEGER_LIMIT
-                target[key] = item if fits else self._refuse(item, "a whole number beyond 2^53")
-                size += 8
-            elif item is None or kind is bool:
-                target[key] = item
-            elif (kind is dict or kind is list) and not item and len(self.stack) <= self.depth_limit:
-                target[key] = kind()
-            elif kind is dict or kind is list:
-                self.size += size
-                size = 0
-                child = self._enter(item, kind is dict, bulky or (named and key in BULKY))
-                if isinstance(child, _Frame):
-                    target[key] = child.target
-                    return True
-                target[key] = child
-            elif kind is float:
-                target[key] = self._real(item)
-                size += 16
+                    self.current = named, key
+                    self.size += size
+                    size = 0
+                    target[key] = self._other(item, kind, bulky or (named and key in BULKY))
+                if self.size + size > EVENT_LIMIT:
+                    raise self._grown(named, key)
             else:
-                target[key] = self._refuse(item, f"{_called(kind)} is not a JSON value")
-            if self.size + size > EVENT_LIMIT:
-                raise self._grown()
-        self.size += size
-        return False
+                if not stack:
+                    self.size += size
+                    return result[0]
+                inside.discard(identity)
+                items, target, named, bulky, key, identity = stack.pop()
 
-    def _enter(self, item: Any, named: bool, bulky: bool) -> Any:
-        if id(item) in self.inside:
-            return self._refuse(item, "a container within itself")
-        if len(self.stack) > self.depth_limit:
+    def _other(self, item: Any, kind: type, bulky: bool) -> Any:
+        """What takes a second look, and what is refused."""
+        if kind is str:
+            return self._text(item, bulky)
+        if kind is float:
+            return self._real(item)
+        if kind is int:
+            return self._refuse(item, "a whole number beyond 2^53")
+        if kind is dict or kind is list:
+            if id(item) in self.inside:
+                return self._refuse(item, "a container within itself")
             return self._refuse(item, f"more than {DEPTH_LIMIT} containers within one another")
-        frame = _Frame(item, named, bulky)
-        self.inside.add(id(item))
-        self.stack.append(frame)
-        return frame
+        return self._refuse(item, f"{_called(kind)} is not a JSON value")
 
     def _key(self, key: Any, target: dict[str, Any]) -> str:
         if type(key) is not str:
@@ -248,19 +233,20 @@ class _Walk:
         self.escaping = True
         return self._text(_as_text(item), False)
 
-    def _grown(self) -> GateError:
+    def _grown(self, named: bool, key: Any) -> GateError:
+        self.current = named, key
         return GateError(self._path(), f"the event grows beyond {EVENT_LIMIT} bytes here")
 
     def _path(self) -> str:
-        parts = []
-        for frame in self.stack[1:]:
-            if not frame.named:
-                parts.append(f"[{frame.key}]")
-            elif type(frame.key) is str and _NAME.match(frame.key):
-                parts.append(f".{frame.key}")
-            else:
-                parts.append(f"[{_shown(frame.key)}]")
-        return "".join(parts).removeprefix(".")
+        """Where the walk stands; a container's own key is kept in the frame that it was entered from."""
+        steps = [(frame[2], frame[4]) for frame in self.stack] + [self.current]
+        return "".join(_step(named, key) for named, key in steps[1:]).removeprefix(".")
+
+
+def _step(named: bool, key: Any) -> str:
+    if not named:
+        return f"[{key}]"
+    return f".{key}" if type(key) is str and _NAME.match(key) else f"[{_shown(key)}]"
 
 
 def _called(kind: type) -> str:

@@ -55,10 +55,8 @@ class GrowingText:
 
     def feed(self, piece: str) -> str:
         """A further piece; what may be shown now."""
-        out: list[str] = []
         *ended, rest = piece.split("\n")
-        for line in ended:
-            out.append(self._whole(self._taken() + line))
+        out = [self._whole(self._taken() + line) for line in ended]
         if len(self._line) > LONG_LINE:
             self._beyond.append(rest)
         elif rest:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import secrets
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
+from redline.sessions.door import door, masked
 from redline.sessions.events import DURABLE, EVENT_TYPES, Event
 from redline.sessions.gate import Admitted, GateError, admit
 from redline.sessions.redaction import Redactor
@@ -25,7 +26,6 @@ from redline.sessions.stream import TextDelta, TextStream
 LARGE_EVENT = 64 * 2**10
 """Bytes above which masking runs on a thread, so that other sessions go on meanwhile."""
 
-_NAMES_A_SECRET = re.compile("pass|pwd|secret|token|credential|auth|key", re.IGNORECASE).search
 _log = logging.getLogger(__name__)
 
 
@@ -41,10 +41,17 @@ class BlobSink(Protocol):
 class _Pending:
     """An event on its way to the store."""
 
-    event: Event
-    told: asyncio.Future[Event]
+    type: str
+    admitted: Admitted
+    durable: bool
+    passed: bool = False
+    """The door has seen it."""
+    seq: int = 0
+    at: int = 0
+    event: Event | None = None
+    told: asyncio.Future[Event] | None = None
     done: bool = False
-    error: BaseException | None = field(default=None)
+    error: BaseException | None = None
 
 
 class SessionLog:
@@ -59,6 +66,8 @@ class SessionLog:
         self._numbered = last
         self._latest = 0
         self._order = asyncio.Lock()
+        self._queued = 0
+        """Appends that hold or await the order."""
         self._pending: deque[_Pending] = deque()
         self._failure: BaseException | None = None
         self._settled = asyncio.Event()
@@ -96,18 +105,12 @@ class SessionLog:
         `StoreError`, and nothing was written; the next append may succeed. A caller that is cancelled may find the
         event committed all the same.
         """
-        admitted = self._admit(type, data)
-        async with self._order:
-            await self._keep(admitted)
-            pending = await self._begin(type, await self._masked(admitted), durable)
-        return await pending.told
+        flushed = type in DURABLE if durable is None else durable
+        return await self._append(_Pending(type, self._admit(type, data), flushed))
 
     async def append_masked(self, type: str, data: dict[str, Any]) -> Event:  # noqa: A002
         """As `append`, for text that has passed the door already."""
-        admitted = self._admit(type, data)
-        async with self._order:
-            pending = await self._begin(type, admitted.value, None)
-        return await pending.told
+        return await self._append(_Pending(type, self._admit(type, data), type in DURABLE, passed=True))
 
     def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
         """Call it with each event once committed, in order. Returns what ends that. A listener that raises is
@@ -151,37 +154,50 @@ class SessionLog:
             if blob is not None:
                 omitted.place["blob"] = blob
 
-    async def _masked(self, admitted: Admitted) -> Any:
-        if admitted.size > LARGE_EVENT:
-            return await asyncio.to_thread(self._mask, admitted)
-        return self._mask(admitted)
+    async def _append(self, pending: _Pending) -> Event:
+        """In most cases an event needs nothing that takes time, and no other waits for such: it goes at once."""
+        admitted = pending.admitted
+        slow = admitted.omitted or (admitted.size > LARGE_EVENT and not pending.passed)
+        if slow or self._queued or self._failure is not None:
+            self._queued += 1
+            try:
+                async with self._order:
+                    await self._prepare(pending)
+                    told = self._begin(pending)
+            finally:
+                self._queued -= 1
+        else:
+            told = self._begin(pending)
+        return await told
 
-    def _mask(self, admitted: Admitted) -> Any:
-        """One look at all strings together costs a fraction of one at each, and nearly all events are clean. What the
-        door judges by more than the string itself, a value by its key, it is always asked."""
-        together = "\n".join([*admitted.strings, *admitted.keys])
-        if self.redactor.mask(together) is together and not _NAMES_A_SECRET("\n".join(admitted.keys)):
-            return admitted.value
-        return self.redactor.mask_json(admitted.value)[0]
-
-    async def _begin(self, type: str, data: dict[str, Any], durable: bool | None) -> _Pending:  # noqa: A002
-        """Number the event and send it off; the caller holds the order."""
+    async def _prepare(self, pending: _Pending) -> None:
+        await self._keep(pending.admitted)
+        if pending.admitted.size > LARGE_EVENT and not pending.passed:
+            pending.admitted.value = await asyncio.to_thread(masked, self.redactor, pending.admitted)
+            pending.passed = True
         while self._failure is not None:
             await self._settled.wait()
+
+    def _begin(self, pending: _Pending) -> asyncio.Future[Event]:
+        """Number the event and send it to the door."""
         self._numbered += 1
         self._latest = max(self._latest, time.time_ns() // 1_000_000)
-        event = Event(self.session, self._numbered, self._latest, type, data)
-        pending = _Pending(event, asyncio.get_running_loop().create_future())
+        pending.seq, pending.at = self._numbered, self._latest
+        pending.told = asyncio.get_running_loop().create_future()
         self._pending.append(pending)
-        try:
-            self.store.submit(
-                [event],
-                durable=type in DURABLE if durable is None else durable,
-                settled=lambda error: self._answered(pending, error),
-            )
-        except BaseException as error:
+        door().enter(self.redactor, pending.admitted, pending.passed, partial(self._through, pending))
+        return pending.told
+
+    def _through(self, pending: _Pending, data: Any, error: BaseException | None) -> None:
+        """Past the door: send the event to the store."""
+        if error is None:
+            pending.event = Event(self.session, pending.seq, pending.at, pending.type, data)
+            try:
+                self.store.submit([pending.event], durable=pending.durable, settled=partial(self._answered, pending))
+            except Exception as fault:
+                error = fault
+        if error is not None:
             self._answered(pending, error)
-        return pending
 
     def _answered(self, pending: _Pending, error: BaseException | None) -> None:
         pending.error = error
@@ -192,18 +208,20 @@ class SessionLog:
         """Tell, in order, what the store has answered."""
         while self._pending and self._pending[0].done:
             pending = self._pending.popleft()
-            if pending.error is None:
-                self._committed = pending.event.seq
-                _tell(self._listeners, pending.event)
-                if not pending.told.done():
-                    pending.told.set_result(pending.event)
+            told, event = pending.told, pending.event
+            assert told is not None
+            if pending.error is None and event is not None:
+                self._committed = event.seq
+                _tell(self._listeners, event)
+                if not told.done():
+                    told.set_result(event)
                 continue
             # What follows a failed event cannot be committed either, and fails for the same reason.
             self._failure = self._failure or pending.error
             self._settled.clear()
-            if not pending.told.done():
-                pending.told.set_exception(self._failure)
-                pending.told.exception()
+            if self._failure is not None and not told.done():
+                told.set_exception(self._failure)
+                told.exception()
         if self._failure is not None and not self._pending:
             self._failure = None
             self._numbered = self._committed

@@ -44,6 +44,7 @@ class SqliteStore:
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._watchers: dict[str, set[asyncio.Event]] = {}
+        self._outgoing: dict[asyncio.AbstractEventLoop, list[Request]] = {}
         self._closed = False
 
     @classmethod
@@ -77,7 +78,7 @@ class SqliteStore:
             for watcher in self._watchers.get(session, ()):
                 watcher.set()
 
-        self._put(Append(session, project(events), rows, durable, loop, told))
+        self._put(Append(session, project(events), rows, durable, loop, told), loop)
 
     async def append(self, events: Sequence[Event], *, durable: bool) -> None:
         if events:
@@ -151,7 +152,7 @@ class SqliteStore:
     async def delete(self, session: str) -> bool:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[bool] = loop.create_future()
-        self._put(Delete(session, loop, lambda answer: _settle(done, answer)))
+        self._put(Delete(session, loop, lambda answer: _settle(done, answer)), loop)
         return await done
 
     async def close(self) -> None:
@@ -159,6 +160,8 @@ class SqliteStore:
         if self._closed:
             return
         self._closed = True
+        for loop in list(self._outgoing):
+            self._send(loop)
         for watcher in [each for group in self._watchers.values() for each in group]:
             watcher.set()
         await asyncio.to_thread(self._shut)
@@ -169,9 +172,19 @@ class SqliteStore:
             connection.close()
         self._writer.close()
 
-    def _put(self, request: Request) -> None:
+    def _put(self, request: Request, loop: asyncio.AbstractEventLoop) -> None:
+        """Hand it to the writer at the end of this turn of the loop, with what else comes in it: the writer is woken
+        once for all."""
         self._require_open()
-        self._writer.put(request)
+        waiting = self._outgoing.get(loop)
+        if waiting is None:
+            self._outgoing[loop] = waiting = []
+            loop.call_soon(self._send, loop)
+        waiting.append(request)
+
+    def _send(self, loop: asyncio.AbstractEventLoop) -> None:
+        if requests := self._outgoing.pop(loop, None):
+            self._writer.put(requests)
 
     def _require_open(self) -> None:
         if self._closed:

@@ -18,7 +18,7 @@ from redline.sessions.schema import require_known
 from redline.sessions.store import StoreError
 
 GROUP_LIMIT = 512
-"""Requests in one commit."""
+"""Requests in one commit, about."""
 
 _log = logging.getLogger(__name__)
 
@@ -57,14 +57,14 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
-        self._waiting: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[list[Request] | None] = queue.SimpleQueue()
         self._synchronous = ""
         self._data_version = -1
         self._thread = threading.Thread(target=self._run, name="redline-log-writer", daemon=True)
         self._thread.start()
 
-    def put(self, request: Request) -> None:
-        self._waiting.put(request)
+    def put(self, requests: list[Request]) -> None:
+        self._waiting.put(requests)
 
     def close(self) -> None:
         """Blocks until all that was put is settled."""
@@ -72,8 +72,8 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        while (request := self._waiting.get()) is not None:
-            group, ending = self._gather(request)
+        while (requests := self._waiting.get()) is not None:
+            group, ending = self._gather(requests)
             outcomes: list[Outcome] = []
             for run in _runs(group):
                 outcomes += self._settle(run)
@@ -82,16 +82,16 @@ class Writer:
                 break
         self._connection.close()
 
-    def _gather(self, first: Request) -> tuple[list[Request], bool]:
-        group = [first]
+    def _gather(self, requests: list[Request]) -> tuple[list[Request], bool]:
+        group = list(requests)
         while len(group) < GROUP_LIMIT:
             try:
-                request = self._waiting.get_nowait()
+                more = self._waiting.get_nowait()
             except queue.Empty:
                 break
-            if request is None:
+            if more is None:
                 return group, True
-            group.append(request)
+            group += more
         return group, False
 
     def _settle(self, run: list[Request]) -> list[Outcome]:
