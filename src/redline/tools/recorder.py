@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redline.changes.compare import describe, without_basis
-from redline.changes.mask import mask_lines
 from redline.changes.record import FileChange, Operation, Provenance, Side
 from redline.changes.shorten import LOG_LIMIT, shortened
 from redline.sessions.redaction import Redactor, holds_mask
+from redline.workspace.logged import as_logged
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from redline.files.seam import Content, Outcome
 
@@ -66,18 +66,8 @@ class Recorder:
         return shortened(change, LOG_LIMIT)
 
     def _compute(self, outcome: Outcome, limit: int) -> FileChange:
-        change = described(outcome)
-        if change.hunks:
-            old = [(hunk.old_start, hunk.old_start + hunk.old_lines - 1) for hunk in change.hunks if hunk.old_lines]
-            new = [(hunk.new_start, hunk.new_start + hunk.new_lines - 1) for hunk in change.hunks if hunk.new_lines]
-            change = mask_lines(change, self._masks(outcome.before, old), self._masks(outcome.after, new))
-        return shortened(change, limit)
-
-    def _masks(self, content: Content | None, lines: Sequence[tuple[int, int]]) -> Mapping[int, str]:
-        """The masks of the lines that hunks show, seen in the whole text."""
-        if content is None or not content.data or not lines:
-            return {}
-        return self._redactor.mask_lines(content.data, within=lines)
+        before, after = (side.data if side is not None else None for side in (outcome.before, outcome.after))
+        return as_logged(described(outcome), before, after, self._redactor, limit=limit)
 
 
 def described(outcome: Outcome) -> FileChange:

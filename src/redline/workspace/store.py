@@ -21,6 +21,7 @@ import zlib
 from typing import TYPE_CHECKING, Literal
 
 from redline.workspace.disk import flush_folder, write_new_file
+from redline.workspace.packs import Packs, PackWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,6 +38,8 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
 _BLOB = re.compile(r"[0-9a-f]{40}", re.ASCII)
 _DOOMED = ".deleted-"
 _RECOUNT_SECONDS = 30.0
+_PACKED_FROM = 64
+"""So many new blobs at once go into one pack: each loose object costs a flush of its own."""
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 
 
@@ -72,6 +75,7 @@ class ByteStore:
         self._session_locks: dict[str, threading.Lock] = {}
         self._sound: dict[str, set[str]] = {}
         """Blobs that this process wrote or read whole, and whose folder it flushed: they need no second look."""
+        self._packs: dict[str, Packs] = {}
         self._total: int | None = None
         self._counted_at = 0.0
 
@@ -91,7 +95,10 @@ class ByteStore:
                 del missing[blob]
             if missing:
                 self._prepare(session)
-                self._write(session, objects, missing)
+                if len(missing) < _PACKED_FROM:
+                    self._write(session, objects, missing)
+                else:
+                    self._write_pack(objects, missing)
         return [None if blob is None or blob in refused else blob for blob in blobs]
 
     def get(self, session: str, blob: str) -> bytes | None:
@@ -100,6 +107,9 @@ class ByteStore:
             return None
         with _named_errors(f"read bytes of session {session}", self.root):
             data = _read_object(_object_path(self._folder(session) / "objects", blob), blob)
+            if data is None:
+                with self._session_lock(session):
+                    data = self._packs_of(session).read(bytes.fromhex(blob))
         if data is None:
             self._sound.get(session, set()).discard(blob)
         return data
@@ -110,6 +120,8 @@ class ByteStore:
         doomed = self.root / f"{_DOOMED}{session}-{os.getpid()}-{time.time_ns()}"
         with self._session_lock(session), _named_errors(f"delete the bytes of session {session}", self.root):
             self._sound.pop(session, None)
+            if session in self._packs:
+                self._packs.pop(session).close()
             try:
                 folder.rename(doomed)
             except FileNotFoundError:
@@ -140,6 +152,20 @@ class ByteStore:
             self._prepare(session)
         return self._folder(session)
 
+    @contextlib.contextmanager
+    def pack(self, session: str) -> Iterator[PackWriter]:
+        """A pack of the session to fill: many blobs at little cost, for a first snapshot. It is kept, durably, when
+        the block ends without an error. Bounds are for the caller to heed. Raises BytesError."""
+        with _named_errors(f"keep the bytes of session {session}", self.root):
+            self._prepare_locked(session)
+            folder = self._folder(session) / "objects" / "pack"
+            folder.mkdir(mode=0o700, exist_ok=True)
+            with PackWriter(folder) as writer:
+                yield writer
+                writer.finish()
+        with self._lock:
+            self._total = None
+
     def compact(self, session: str) -> int:
         """Compress what was kept in a hurry; the number of bytes saved. For a session that has been closed."""
         saved = 0
@@ -161,6 +187,30 @@ class ByteStore:
         with self._lock:
             return self._session_locks.setdefault(session, threading.Lock())
 
+    def _packs_of(self, session: str) -> Packs:
+        """Under the session's lock."""
+        packs = self._packs.get(session)
+        if packs is None:
+            packs = self._packs[session] = Packs(self._folder(session) / "objects" / "pack")
+        return packs
+
+    def _prepare_locked(self, session: str) -> None:
+        with self._session_lock(session):
+            self._prepare(session)
+
+    def _write_pack(self, objects: Path, missing: dict[str, bytes]) -> None:
+        folder = objects / "pack"
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+        def write() -> None:
+            with PackWriter(folder) as writer:
+                for blob, data in missing.items():
+                    writer.add(bytes.fromhex(blob), data)
+                writer.finish()
+            _flush_folders({objects})
+
+        self._timed(write)
+
     def _holds(self, session: str, objects: Path, blob: str) -> bool:
         path = _object_path(objects, blob)
         sound = self._sound.setdefault(session, set())
@@ -169,7 +219,7 @@ class ByteStore:
                 return True
             sound.discard(blob)
         if _read_object(path, blob) is None:
-            return False
+            return self._packs_of(session).read(bytes.fromhex(blob)) is not None
         # Another process may have renamed it into place and not have flushed the folder yet.
         self._timed(lambda: _flush_folders({path.parent, objects}))
         sound.add(blob)

@@ -1,0 +1,382 @@
+"""The work behind `observe.Observer`, in one thread at a time: the first snapshot, looks at named paths, sweeps."""
+
+# Paths are bytes here, as names on disk need not be text.
+# ruff: noqa: PTH118, PTH119
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from redline.workspace import bounds, index_file
+from redline.workspace.bounds import Limit, Limits
+from redline.workspace.head_start import head_start
+from redline.workspace.repository import UserRepository
+from redline.workspace.snapshot import Snapshot, SnapshotError
+from redline.workspace.store import BytesError
+from redline.workspace.survey import Difference, Found, Survey, guessed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from redline.changes.record import FileChange
+    from redline.sessions.redaction import Redactor
+    from redline.workspace.store import ByteStore
+
+_EVERY = 256
+"""Files between two reports of progress."""
+_IN_FOLDER = 2000
+"""Known files of a folder that is named which are looked at at once; the sweep sees the rest."""
+
+
+class Stopped(Exception):  # noqa: N818 - not a fault, an ending
+    """The caller has gone."""
+
+
+class Lookout:
+    """See `Observer`, whose methods these are. Not for two threads at once, `announce`, `withdraw`, `accept` and `stop`
+    excepted."""
+
+    def __init__(self, root: Path, store: ByteStore, session: str, redactor: Redactor, limits: Limits) -> None:
+        """Raises BytesError, OSError."""
+        self.root = root
+        self.limits = limits
+        self.limited: Limit | None = None
+        self.stop = threading.Event()
+        self._store = store
+        self._session = session
+        folder = store.repository(session) / "snapshot"
+        self._is_new = not (folder / "state.json").exists()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self._snapshot = Snapshot(folder, root, lambda blob: store.get(session, blob), store.file_limit)
+        self._survey = Survey(self._snapshot, store, session, redactor)
+        self._absent: set[bytes] = set()
+        self._rules: object = None
+        self._rule_files: list[Path] = []
+        self._slow = 0
+        self._own = _OwnChanges()
+
+    # The first look of a process.
+
+    def start(
+        self, progress: Callable[[int, int], None] | None, known: Mapping[str, FileChange]
+    ) -> tuple[list[Found], Limit | None]:
+        """Never raises for what the disk gets wrong."""
+        try:
+            if not self._is_new and self._snapshot.load():
+                self._read_rules()
+                self._correct(known)
+                return self.sweep()
+            self._snapshot.prepare()
+            self._read_rules()
+            self._first(progress)
+            self._correct(known)
+        except (OSError, BytesError, SnapshotError) as error:
+            self.limited = bounds.failed(error)
+        return [], self.limited or (None if self._is_new else bounds.SNAPSHOT_LOST)
+
+    def _first(self, progress: Callable[[int, int], None] | None) -> None:
+        snapshot, limits = self._snapshot, self.limits
+        begun = time.time_ns()
+        user = UserRepository.around(self.root)
+        start = head_start(user, self.root, limits.files) if user is not None else None
+        if start is not None:
+            snapshot.borrow(start.objects)
+            large = [path for path, one in start.entries.items() if index_file.size_of(one) > self._store.file_limit]
+            for path in large:
+                del start.entries[path]
+            snapshot.fill(start.entries)
+            candidates = [*snapshot.candidates(), *large]
+        else:
+            self.limited = bounds.has_more_files(self.root, limits.files, limits.first_seconds, snapshot.is_ignored)
+            if self.limited is not None:
+                return
+            candidates = snapshot.candidates()
+        if len(candidates) > limits.files:
+            self.limited = bounds.too_many(limits.files)
+            return
+        self._read_all(candidates, progress)
+        if self.limited is None:
+            snapshot.swept_at = begun
+            snapshot.save()
+
+    def _read_all(self, candidates: list[bytes], progress: Callable[[int, int], None] | None) -> None:
+        """Read files into the snapshot, and their bytes into one pack."""
+        if not candidates:
+            return
+        end = time.monotonic() + self.limits.first_seconds
+        with self._store.pack(self._session) as pack:
+            for number, path in enumerate(sorted(candidates)):
+                if number % _EVERY == 0:
+                    self._check_stop()
+                    if progress is not None:
+                        progress(number, len(candidates))
+                state = self._survey.read(path)
+                if state.kind in ("folder", "special", "denied"):
+                    continue
+                if state.blob is not None and state.data is not None:
+                    pack.add(state.blob, state.data)
+                self._survey.take(path, state)
+                if pack.size > self.limits.bytes:
+                    self.limited = bounds.too_large(self.limits.bytes)
+                    return
+                if time.monotonic() > end:
+                    self.limited = bounds.too_slow("The first look at the workspace", self.limits.first_seconds)
+                    return
+        if progress is not None:
+            progress(len(candidates), len(candidates))
+
+    def _correct(self, known: Mapping[str, FileChange]) -> None:
+        """Where the log holds later changes than the snapshot, the log is right."""
+        for name, change in known.items():
+            path = self.key(name)
+            entry = self._snapshot.entries.get(path)
+            if path.startswith(b"/") or (entry is not None and index_file.mode_of(entry) == index_file.SYMLINK):
+                continue
+            after = change.after
+            if after is None:
+                self._snapshot.drop(path)
+            elif after.blob and change.file_type != "symlink":
+                mode = index_file.EXECUTABLE if after.executable else index_file.FILE
+                blob = bytes.fromhex(after.blob)
+                if entry is None or index_file.blob_of(entry) != blob or index_file.mode_of(entry) != mode:
+                    self._snapshot.put(path, index_file.unlooked(mode, blob))
+
+    # Looks.
+
+    def sweep(self) -> tuple[list[Found], Limit | None]:
+        if self.limited is not None:
+            return [], self.limited
+        snapshot, survey = self._snapshot, self._survey
+        begun_ns, begun = time.time_ns(), time.monotonic()
+        try:
+            self._own.begin(snapshot)
+            newly_seen = self._read_rules()
+            candidates = snapshot.candidates()
+            if len(candidates) > self.limits.files:
+                self.limited = bounds.too_many(self.limits.files)
+                return [], self.limited
+            differences = self._own.without(survey.differences(candidates), snapshot)
+            found = survey.found(self._without_old(differences, newly_seen))
+            snapshot.swept_at = begun_ns
+            if snapshot.has_lost_objects():
+                self._read_borrowed()
+        except (OSError, SnapshotError, BytesError) as error:
+            self.limited = bounds.failed(error)
+            return [], self.limited
+        self._slow = self._slow + 1 if time.monotonic() - begun > self.limits.seconds else 0
+        if self._slow > 1:
+            self.limited = bounds.too_slow("Two sweeps in a row", self.limits.seconds)
+        return found, self.limited or survey.trouble
+
+    def look(self, names: Iterable[str | os.PathLike[str]]) -> list[Found]:
+        self._own.begin(self._snapshot)
+        differences: list[Difference] = []
+        for path in self._named(names):
+            if self._is_seen(path) or path in self._absent:
+                differences += self._survey.differences([path])
+                self._absent.discard(path)
+            else:
+                differences += self._guess(path)
+        return self._survey.found(self._own.without(differences, self._snapshot))
+
+    def note(self, names: Iterable[str | os.PathLike[str]]) -> None:
+        self._own.begin(self._snapshot)
+        for path in self._named(names):
+            if self._is_seen(path):
+                continue
+            state = self._survey.read(path)
+            if state.kind == "none":
+                self._absent.add(path)
+            elif state.kind in ("file", "symlink", "large"):
+                if state.data is not None:
+                    self._store.put(self._session, state.data)
+                self._survey.take(path, state)
+
+    def keep(self) -> None:
+        if self.limited is None and self._snapshot.swept_at:
+            self._snapshot.save()
+
+    # What Redline itself does.
+
+    def announce(self, name: str | os.PathLike[str]) -> None:
+        self._own.announce(self.key(name))
+
+    def withdraw(self, name: str | os.PathLike[str]) -> None:
+        self._own.withdraw(self.key(name))
+
+    def accept(self, name: str | os.PathLike[str], blob: str | None, executable: bool) -> None:
+        mode = index_file.EXECUTABLE if executable else index_file.FILE
+        entry = None if blob is None else index_file.unlooked(mode, bytes.fromhex(blob))
+        self._own.accept(self.key(name), entry)
+
+    def close(self) -> None:
+        self.stop.set()
+        self._snapshot.close()
+
+    # Parts of the above.
+
+    def key(self, name: str | os.PathLike[str]) -> bytes:
+        """Relative to the workspace, or absolute where it is outside; links are followed, but for the last step."""
+        path = os.path.join(self._snapshot.root, os.fsencode(name))
+        folder, last = os.path.split(os.path.normpath(path))
+        path = os.path.join(os.path.realpath(folder), last)
+        if path == self._snapshot.root:
+            return b""
+        prefix = self._snapshot.root.rstrip(b"/") + b"/"
+        return path.removeprefix(prefix)
+
+    def _named(self, names: Iterable[str | os.PathLike[str]]) -> list[bytes]:
+        paths: dict[bytes, None] = {}
+        for name in names:
+            try:
+                path = self.key(name)
+            except (OSError, ValueError):  # a NUL, a circle of links: no file has such a name
+                continue
+            if b".git" in path.split(b"/"):
+                continue
+            inside = [one for one in self._snapshot.entries if one.startswith(path + b"/")] if path else []
+            paths.update(dict.fromkeys(inside[:_IN_FOLDER]))
+            if path:
+                paths[path] = None
+        return list(paths)
+
+    def _is_seen(self, path: bytes) -> bool:
+        """A sweep sees it, or has an earlier state of it to compare with."""
+        snapshot = self._snapshot
+        if any(path in known for known in (snapshot.entries, snapshot.large, snapshot.apart, snapshot.outside)):
+            return True
+        return self.limited is None and not path.startswith(b"/") and not snapshot.is_ignored(path)
+
+    def _guess(self, path: bytes) -> list[Difference]:
+        """Of a file that was never looked at: whether it changed its own times tell, what it was nothing does."""
+        swept_at = self._snapshot.swept_at
+        [*differences] = self._survey.differences([path])
+        if not differences:
+            return []
+        state = differences[0].after
+        if state.facts is not None and state.facts.st_ctime_ns < swept_at:
+            if state.data is not None:
+                self._store.put(self._session, state.data)
+            return []
+        return [guessed(differences[0])]
+
+    def _without_old(self, differences: list[Difference], newly_seen: bool) -> list[Difference]:
+        """Where rules of what is ignored have changed, files appear that nobody has touched."""
+        if not newly_seen and not any(os.path.basename(one.path) == b".gitignore" for one in differences):
+            return differences
+        swept_at = self._snapshot.swept_at
+        kept: list[Difference] = []
+        old: list[Difference] = []
+        for one in differences:
+            untouched = one.is_come and one.after.facts is not None and one.after.facts.st_ctime_ns < swept_at
+            (old if untouched else kept).append(one)
+        data = [one.after.data for one in old if one.after.data is not None]
+        if data:
+            self._store.put(self._session, *data)
+        return kept
+
+    def _read_rules(self) -> bool:
+        """Take over the user's rules of what is ignored; True: they have changed since the last sweep."""
+        facts = [_facts(path) for path in (self.root / ".git", *self._rule_files)]
+        if facts == self._rules:
+            return False
+        user = UserRepository.around(self.root)
+        lines = [b"" if user is None else user.rules(self.root), b".redline-*.tmp"]
+        data = self._store.root.resolve()
+        if self.root in data.parents:
+            lines.append(b"/" + os.fsencode(data.relative_to(self.root)) + b"/")
+        self._rule_files = [] if user is None else user.rule_files(self.root)
+        self._rules = [_facts(path) for path in (self.root / ".git", *self._rule_files)]
+        return self._snapshot.ignore(b"\n".join(lines) + b"\n")
+
+    def _read_borrowed(self) -> None:
+        """The user's object store is gone: keep the bytes of what has not changed while the disk still has them."""
+        snapshot = self._snapshot
+        with self._store.pack(self._session) as pack:
+            for path, entry in list(snapshot.entries.items()):
+                state = self._survey.read(path)
+                if state.blob is not None and state.data is not None and state.entry[:40] == entry[:40]:
+                    pack.add(state.blob, state.data)
+                    self._survey.take(path, state)
+        snapshot.give_back()
+
+    def _check_stop(self) -> None:
+        if self.stop.is_set():
+            raise Stopped
+
+
+class _OwnChanges:
+    """What Redline's own tools change, so that a sweep that runs beside them neither misses nor doubles it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: Counter[bytes] = Counter()
+        self._accepted: list[tuple[bytes, index_file.Entry | None]] = []
+        self._touched: set[bytes] = set()
+
+    def announce(self, path: bytes) -> None:
+        with self._lock:
+            self._running[path] += 1
+            self._touched.add(path)
+
+    def withdraw(self, path: bytes) -> None:
+        with self._lock:
+            self._end(path)
+
+    def accept(self, path: bytes, entry: index_file.Entry | None) -> None:
+        with self._lock:
+            self._end(path)
+            self._touched.add(path)
+            self._accepted.append((path, entry))
+
+    def begin(self, snapshot: Snapshot) -> None:
+        """A look begins: what was accepted so far is what the snapshot holds."""
+        with self._lock:
+            self._touched = set(self._running)
+            self._take(snapshot)
+
+    def without(self, differences: list[Difference], snapshot: Snapshot) -> list[Difference]:
+        """A look has read the disk: what was touched meanwhile is left for the next one to judge."""
+        with self._lock:
+            for one in differences:
+                if one.path in self._touched:
+                    if one.before.blob is None:
+                        snapshot.drop(one.path)
+                    else:
+                        snapshot.put(one.path, index_file.unlooked(one.before.mode, one.before.blob))
+            self._take(snapshot)
+            return [one for one in differences if one.path not in self._touched]
+
+    def _end(self, path: bytes) -> None:
+        if self._running[path] > 1:
+            self._running[path] -= 1
+        else:
+            del self._running[path]
+
+    def _take(self, snapshot: Snapshot) -> None:
+        for path, entry in self._accepted:
+            if path.startswith(b"/"):
+                if entry is None:
+                    snapshot.outside.pop(path, None)
+                else:
+                    snapshot.outside[path] = entry
+            elif entry is None:
+                snapshot.drop(path)
+            else:
+                snapshot.put(path, entry)
+            snapshot.large.pop(path, None)
+        self._accepted.clear()
+
+
+def _facts(path: Path) -> tuple[int, int, int] | None:
+    try:
+        facts = path.lstat() if path.name == ".git" else path.stat()
+    except OSError:
+        return None
+    # A repository's folder changes with every commit; that it is there, and the same, is what matters.
+    return (facts.st_ino, 0, 0) if path.name == ".git" else (facts.st_ino, facts.st_size, facts.st_mtime_ns)

@@ -1,0 +1,359 @@
+"""What a workspace held when it was last looked at, and what may have changed since, found by libgit2.
+
+A snapshot is a folder beside the session's bytes: a git directory of its own with an index file that only Redline
+writes, an `info/attributes` that turns every conversion off, and the user's rules of what is ignored. libgit2 compares
+the index with the disk as `git status` does, without the user's repository having a part in it; what it names is read
+and judged by us. No git configuration is read but the snapshot's own.
+"""
+
+# Paths are bytes here, as names on disk need not be text.
+# ruff: noqa: PTH114, PTH118, PTH121
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pygit2
+from pygit2.enums import ConfigLevel, DiffOption, RepositoryOpenFlag
+
+from redline.workspace import index_file
+from redline.workspace.disk import write_new_file
+from redline.workspace.index_file import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+_CONFIG = """[core]
+\trepositoryformatversion = 0
+\tbare = true
+\tfilemode = true
+\tsymlinks = true
+\tignorecase = {ignorecase}
+\tprecomposeunicode = false
+\tautocrlf = false
+\tsafecrlf = false
+\ttrustctime = true
+\tfsyncobjectfiles = false
+\texcludesfile = {none}
+\tattributesfile = {none}
+"""
+_ATTRIBUTES = b"* -text -eol -crlf -ident -filter -working-tree-encoding\n"
+_LISTING = DiffOption.INCLUDE_UNTRACKED | DiffOption.RECURSE_UNTRACKED_DIRS
+_VERSION = 1
+_LEVELS = (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL)
+_opening = threading.Lock()
+
+Signature = tuple[int, int, int, int]
+"""Of a file that is too large to be read: size, time of change in ns, inode, mode."""
+
+
+class SnapshotError(Exception):
+    """The workspace could not be compared; the message is the reason."""
+
+
+class Snapshot:
+    """One workspace in one session. Not for two threads at once."""
+
+    def __init__(self, folder: Path, root: Path, bytes_kept: Callable[[str], bytes | None], limit: int) -> None:
+        """`folder`: where the snapshot is kept; `root`: the workspace, links followed; `bytes_kept`: gives the bytes
+        of a blob from the session's store; `limit`: bytes of a file, above which its content is not looked at."""
+        self.folder = folder
+        self.root = os.fsencode(root)
+        self._entries: dict[bytes, Entry] = {}
+        self._doubted: set[bytes] = set()
+        self.large: dict[bytes, Signature] = {}
+        self.apart: dict[bytes, Entry] = {}
+        """Files that may not be read any more: libgit2 would fail at the first of them."""
+        self.outside: dict[bytes, Entry] = {}
+        """Files outside the workspace that calls have named, by absolute path."""
+        self.swept_at = 0
+        """When the last comparison began, in ns since 1970; 0: never."""
+        self.objects: tuple[str, int, int] | None = None
+        """The user's object store that blobs are read from: its path, device and inode."""
+        self._bytes_kept = bytes_kept
+        self._limit = limit
+        self._git: pygit2.Repository | None = None
+        self._is_written = False
+        self._is_loaded = False
+
+    # What it holds.
+
+    @property
+    def entries(self) -> Mapping[bytes, Entry]:
+        return self._entries
+
+    def fill(self, entries: dict[bytes, Entry]) -> None:
+        """Hold these files, and no others."""
+        self._entries = entries
+        self._doubted = {path for path, entry in entries.items() if index_file.is_doubted(entry)}
+        self._is_written = False
+
+    def put(self, path: bytes, entry: Entry) -> None:
+        """Hold this file; what is in the way of its path, above it or below it, is dropped by the next comparison."""
+        if self._entries.get(path) == entry:
+            return
+        self._entries[path] = entry
+        if index_file.is_doubted(entry):
+            self._doubted.add(path)
+        else:
+            self._doubted.discard(path)
+        self._is_written = False
+
+    def drop(self, path: bytes) -> None:
+        if self._entries.pop(path, None) is not None:
+            self._doubted.discard(path)
+            self._is_written = False
+
+    # Where it is kept.
+
+    def prepare(self) -> None:
+        """Make the skeleton. Raises OSError."""
+        for name in ("", "objects", "objects/info", "refs", "info"):
+            (self.folder / name).mkdir(mode=0o700, exist_ok=True)
+        none = json.dumps(os.fsdecode(os.fsencode(self.folder / "none")))
+        ignorecase = "true" if _ignores_case(self.root) else "false"
+        texts = {
+            "HEAD": b"ref: refs/heads/none\n",
+            "config": os.fsencode(_CONFIG.format(none=none, ignorecase=ignorecase)),
+            "info/attributes": _ATTRIBUTES,
+            "info/exclude": b"",
+        }
+        for name, text in texts.items():
+            write_new_file(self.folder / name, text)
+        self._write_alternates()
+
+    def borrow(self, objects: Path) -> None:
+        """Read blobs from the user's object store too."""
+        facts = objects.stat()
+        self.objects = (str(objects), facts.st_dev, facts.st_ino)
+        self._write_alternates()
+
+    def has_lost_objects(self) -> bool:
+        """The object store that blobs were read from is gone, or is another one."""
+        if self.objects is None:
+            return False
+        try:
+            facts = Path(self.objects[0]).stat()
+        except OSError:
+            return True
+        return (facts.st_dev, facts.st_ino) != self.objects[1:]
+
+    def give_back(self) -> None:
+        """Do without the user's object store."""
+        self.objects = None
+        self._write_alternates()
+
+    def ignore(self, rules: bytes) -> bool:
+        """Take over rules of what is ignored; False: they are those of before."""
+        path = self.folder / "info" / "exclude"
+        with contextlib.suppress(OSError):
+            if path.read_bytes() == rules:
+                return False
+        write_new_file(path, rules)
+        self._git = None
+        return True
+
+    def load(self) -> bool:
+        """Take up what was saved; False: there is nothing, or it is damaged or of another workspace."""
+        try:
+            data = (self.folder / "index").read_bytes()
+            state = json.loads((self.folder / "state.json").read_bytes())
+            if state["version"] != _VERSION or os.fsencode(state["root"]) != self.root:
+                return False
+            self.fill(index_file.load(data))
+            self.large = {os.fsencode(path): _signature(value) for path, value in state["large"].items()}
+            self.apart = _entries_of(state["apart"])
+            self.outside = _entries_of(state["outside"])
+            self.swept_at = int(state["swept_at"])
+            self.objects = None if state["objects"] is None else _objects(state["objects"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, index_file.IndexFormatError):
+            return False
+        self._is_written = True
+        return True
+
+    def save(self) -> None:
+        """Keep it for a next start. Raises OSError."""
+        self._write_index()
+        state = {
+            "version": _VERSION,
+            "root": os.fsdecode(self.root),
+            "swept_at": self.swept_at,
+            "objects": self.objects,
+            "large": {os.fsdecode(path): signature for path, signature in self.large.items()},
+            "apart": {os.fsdecode(path): entry.hex() for path, entry in self.apart.items()},
+            "outside": {os.fsdecode(path): entry.hex() for path, entry in self.outside.items()},
+        }
+        _replace(self.folder / "state.json", json.dumps(state).encode())
+
+    # What may have changed.
+
+    def candidates(self) -> list[bytes]:
+        """The paths where libgit2 sees a difference, and those that it cannot judge. Raises `SnapshotError`."""
+        try:
+            self._write_index()
+            named = self._compare()
+        except pygit2.GitError:
+            self._set_unreadable_apart()
+            self._write_index()
+            try:
+                named = self._compare()
+            except pygit2.GitError as error:
+                raise SnapshotError(str(error)) from error
+        found: dict[bytes, None] = {}
+        for path in named:
+            if not path.endswith(b"/"):
+                found[path] = None
+            else:  # a repository of its own
+                found.update(dict.fromkeys(self._inside(path)))
+        found.update(dict.fromkeys(self._doubted))
+        found.update(dict.fromkeys(self.large))
+        found.update(dict.fromkeys(self.apart))
+        return list(found)
+
+    def is_ignored(self, path: bytes) -> bool:
+        try:
+            return bool(self._repository().path_is_ignored(os.fsdecode(path)))
+        except (pygit2.GitError, ValueError, UnicodeError):
+            return False
+
+    def bytes_of(self, entry: Entry) -> bytes | None:
+        """The bytes that a file had, from the session's store or the user's; None: nobody has them (any more)."""
+        blob = index_file.blob_of(entry)
+        data = self._bytes_kept(blob.hex())
+        if data is not None or self.objects is None:
+            return data
+        try:
+            git = self._repository()
+            oid = pygit2.Oid(raw=blob)
+            if git.odb.read_header(oid)[1] > self._limit:
+                return None
+            data = git.odb.read(oid)[1]
+        except (pygit2.GitError, KeyError, ValueError):
+            return None
+        size = index_file.size_of(entry)
+        if len(data) == size or index_file.is_doubted(entry):
+            return data
+        # git had converted line ends when it wrote the file; its index still says how large the file was.
+        converted = data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+        return converted if len(converted) == size else None
+
+    @property
+    def git(self) -> pygit2.Repository:
+        return self._repository()
+
+    def close(self) -> None:
+        self._git = None
+
+    # Parts of the above.
+
+    def _repository(self) -> pygit2.Repository:
+        if self._git is None:
+            self._git = _open(self.folder, self.root)
+            self._is_loaded = False
+        return self._git
+
+    def _write_index(self) -> None:
+        if not self._is_written:
+            _replace(self.folder / "index", index_file.dump(self._entries))
+            self._is_written = True
+            self._is_loaded = False
+
+    def _write_alternates(self) -> None:
+        own = self.folder.parent / "objects"
+        lines = [own, *([Path(self.objects[0])] if self.objects else [])]
+        write_new_file(self.folder / "objects/info/alternates", b"".join(os.fsencode(line) + b"\n" for line in lines))
+        self._git = None
+
+    def _compare(self) -> Iterator[bytes]:
+        git = self._repository()
+        if not self._is_loaded:
+            git.index.read(True)
+            self._is_loaded = True
+        # This call lets other threads run: pygit2 reaches libgit2's index through cffi.
+        return _paths(git.index.diff_to_workdir(_LISTING))
+
+    def _inside(self, folder: bytes) -> Iterator[bytes]:
+        """The files of a repository inside the workspace, which libgit2 takes for a submodule as long as the index
+        names none of them."""
+        inner = _open(self.folder, os.path.join(self.root, folder))
+        index = pygit2.Index()
+        index._repo = inner  # type: ignore[assignment]
+        try:
+            named = list(_paths(index.diff_to_workdir(_LISTING)))
+        except pygit2.GitError:  # it may not be read: it costs itself only
+            return
+        for path in named:
+            if path.endswith(b"/"):
+                yield from self._inside(folder + path)
+            else:
+                yield folder + path
+
+    def _set_unreadable_apart(self) -> None:
+        """libgit2 reads a file whose facts have changed, and fails as a whole where it may not."""
+        for path in list(self._entries):
+            full = os.path.join(self.root, path)
+            if os.path.lexists(full) and not os.path.islink(full) and not os.access(full, os.R_OK):
+                self.apart[path] = self._entries[path]
+                self.drop(path)
+
+
+def _paths(diff: Any) -> Iterator[bytes]:
+    for delta in diff.deltas:
+        path = delta.new_file.raw_path
+        if b".git" not in path.lower().split(b"/"):
+            yield path
+
+
+def _open(folder: Path, root: bytes) -> pygit2.Repository:
+    """Raises `SnapshotError`."""
+    paths = pygit2.settings.search_path
+    with _opening:
+        # The paths are the whole process's: emptied only while libgit2 reads the configuration, which it then keeps.
+        before = [paths[level] for level in _LEVELS]
+        try:
+            for level in _LEVELS:
+                paths[level] = ""
+            git = pygit2.Repository(str(folder), RepositoryOpenFlag.BARE)
+            git.config  # noqa: B018 - read now
+            git.workdir = os.fsdecode(root)
+        except (pygit2.GitError, UnicodeError, ValueError) as error:
+            raise SnapshotError(str(error)) from error
+        finally:
+            for level, path in zip(_LEVELS, before, strict=True):
+                paths[level] = path
+    return git
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Not flushed: after a power cut a damaged file is noticed, and a fresh snapshot taken."""
+    beside = path.with_name(f".new-{path.name}")
+    beside.write_bytes(data)
+    beside.rename(path)
+
+
+def _ignores_case(root: bytes) -> bool:
+    """The disk takes `README` and `readme` for one name."""
+    parent, name = os.path.split(root)
+    try:
+        return name.swapcase() != name and os.path.samefile(root, os.path.join(parent, name.swapcase()))
+    except OSError:
+        return False
+
+
+def _entries_of(value: dict[str, str]) -> dict[bytes, Entry]:
+    return {os.fsencode(path): bytes.fromhex(entry) for path, entry in value.items()}
+
+
+def _signature(value: Any) -> Signature:
+    size, modified, inode, mode = value
+    return int(size), int(modified), int(inode), int(mode)
+
+
+def _objects(value: Any) -> tuple[str, int, int]:
+    path, device, inode = value
+    return str(path), int(device), int(inode)

@@ -1,0 +1,255 @@
+"""From a snapshot and the disk to the changes between them: read, stored, paired into moves, described."""
+
+# Paths are bytes here, as names on disk need not be text.
+# ruff: noqa: PTH118, PTH119
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from redline.changes.compare import blob_id, describe, without_basis
+from redline.changes.record import FileChange, Side
+from redline.changes.shorten import LOG_LIMIT
+from redline.workspace import index_file
+from redline.workspace.bounds import Limit, unkept
+from redline.workspace.index_file import EXECUTABLE, SYMLINK
+from redline.workspace.logged import as_logged
+from redline.workspace.moves import End, moves
+from redline.workspace.state import NOTHING, Reader, State, read_state
+from redline.workspace.store import BytesError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from redline.changes.record import Operation
+    from redline.sessions.redaction import Redactor
+    from redline.workspace.snapshot import Signature, Snapshot
+    from redline.workspace.store import ByteStore
+
+_HUNKS = 32 << 20
+"""Bytes of hunks of one survey; what comes after has few lines of each file, and its true totals."""
+_FEW = 4 << 10
+_DRAFT = (".redline-", ".tmp")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One change that was found on the disk."""
+
+    change: FileChange
+    """As the log keeps it: masked, cut, provenance `observed`."""
+    before: bytes | None
+    """The true bytes; None: there was no file, or they are not at hand (then `change.before` says what is known)."""
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One path whose state is not the one of the snapshot."""
+
+    path: bytes
+    """Relative to the workspace; of a file outside it, absolute."""
+    before: State
+    after: State
+    is_guess: bool = False
+    """What was there before is not known."""
+
+    @property
+    def is_gone(self) -> bool:
+        return self.after.kind == "none" and self.before.blob is not None
+
+    @property
+    def is_come(self) -> bool:
+        return self.before.kind == "none" and self.after.blob is not None and not self.is_guess
+
+
+class Survey:
+    """Compares paths of one workspace with its snapshot, and brings the snapshot up to date."""
+
+    def __init__(self, snapshot: Snapshot, store: ByteStore, session: str, redactor: Redactor) -> None:
+        self.snapshot = snapshot
+        self._store = store
+        self._session = session
+        self._redactor = redactor
+        self.trouble: Limit | None = None
+        """Why what was found last is not kept."""
+        self._reader = Reader(snapshot.root, store.file_limit)
+
+    def differences(self, paths: Iterable[bytes]) -> list[Difference]:
+        """Of these paths, each as it is now. The snapshot then holds what was found, so that it is found once."""
+        self._reader = Reader(self.snapshot.root, self._store.file_limit)
+        found = []
+        for path in paths:
+            if _is_draft(path):
+                continue
+            difference = self._difference(path)
+            if difference is not None:
+                found.append(difference)
+        return found
+
+    def read(self, path: bytes) -> State:
+        if path.startswith(b"/"):
+            return read_state(path, self._store.file_limit)
+        return self._reader.read(path)
+
+    def take(self, path: bytes, state: State) -> None:
+        """Let the snapshot hold this state of a path."""
+        snapshot = self.snapshot
+        snapshot.apart.pop(path, None)
+        snapshot.large.pop(path, None)
+        if path.startswith(b"/"):
+            if state.blob is not None:
+                snapshot.outside[path] = state.entry
+            else:
+                snapshot.outside.pop(path, None)
+        elif state.blob is not None:
+            snapshot.put(path, state.entry)
+        else:
+            snapshot.drop(path)
+            if state.kind == "large":
+                snapshot.large[path] = _signature(state)
+
+    def found(self, differences: Sequence[Difference]) -> list[Found]:
+        """Keep the bytes of both sides, then say what happened. What cannot be kept is told all the same."""
+        self._keep(differences)
+        by_path = {difference.path: difference for difference in differences}
+        origins = moves(
+            self.snapshot.git,
+            [_end(one.path, one.before) for one in differences if one.is_gone],
+            [_end(one.path, one.after) for one in differences if one.is_come],
+        )
+        left_behind = set(origins.values())
+        result: list[Found] = []
+        budget = _HUNKS
+        for difference in sorted(differences, key=lambda one: one.path):
+            if difference.path in left_behind:
+                continue
+            origin = by_path.get(origins.get(difference.path, b""))
+            for found in self._told(difference, origin, LOG_LIMIT if budget > 0 else _FEW):
+                budget -= sum(len(line) for hunk in found.change.hunks for line in hunk.lines)
+                result.append(found)
+        return result
+
+    # Parts of the above.
+
+    def _difference(self, path: bytes) -> Difference | None:
+        snapshot = self.snapshot
+        state = self.read(path)
+        if state.kind == "denied":
+            return None
+        if state.kind in ("folder", "special"):
+            state = NOTHING
+        entries = snapshot.outside if path.startswith(b"/") else snapshot.entries
+        entry = entries.get(path) or snapshot.apart.get(path)
+        signature = snapshot.large.get(path)
+        if entry is None and signature is None and state.kind == "none":
+            return None
+        if signature is not None and state.kind == "large" and signature == _signature(state):
+            return None
+        before = self._before(entry, signature)
+        self.take(path, state)
+        same_bytes = before.blob == state.blob or (before.data is not None and before.data == state.data)
+        if state.blob is not None and before.mode == state.mode and same_bytes:
+            return None
+        return Difference(path, before, state)
+
+    def _before(self, entry: index_file.Entry | None, signature: Signature | None) -> State:
+        if signature is not None:
+            return State("large", signature[3])
+        if entry is None:
+            return NOTHING
+        mode = index_file.mode_of(entry)
+        data = self.snapshot.bytes_of(entry)
+        blob = index_file.blob_of(entry)
+        return State("symlink" if mode == SYMLINK else "file", mode, data, blob)
+
+    def _keep(self, differences: Sequence[Difference]) -> None:
+        sides = [side for one in differences for side in (one.before, one.after)]
+        data = [side.data for side in sides if side.data is not None]
+        self.trouble = None
+        if data:
+            try:
+                self._store.put(self._session, *data)
+            except BytesError as error:
+                self.trouble = unkept(error)
+
+    def _told(self, one: Difference, origin: Difference | None, limit: int) -> list[Found]:
+        """One change, or two where a file has become a link or a link a file."""
+        before, after = one.before if origin is None else origin.before, one.after
+        path = self._absolute(one.path)
+        old_path = None if origin is None else self._absolute(origin.path)
+        links = [side.kind == "symlink" for side in (before, after) if side.kind != "none"]
+        if origin is None and len(set(links)) == 2:
+            return [
+                self._one(path, None, before, NOTHING, limit),
+                self._one(path, None, NOTHING, after, limit),
+            ]
+        if one.is_guess:
+            side = _side(after)
+            change = without_basis(path, "modify", None, side, provenance="observed")
+            return [Found(change, None, after.data)]
+        return [self._one(path, old_path, before, after, limit)]
+
+    def _one(self, path: str, old_path: str | None, before: State, after: State, limit: int) -> Found:
+        known = all(side.kind == "none" or side.data is not None for side in (before, after))
+        if not known:
+            operation = _operation(before, after, old_path)
+            change = without_basis(
+                path, operation, _side(before), _side(after), old_path=old_path, provenance="observed"
+            )
+            return Found(change, before.data, after.data)
+        change = describe(
+            path,
+            before.data,
+            after.data,
+            old_path=old_path,
+            before_executable=before.mode == EXECUTABLE,
+            after_executable=after.mode == EXECUTABLE,
+            file_type="symlink" if "symlink" in (before.kind, after.kind) else None,
+            provenance="observed",
+        )
+        return Found(as_logged(change, before.data, after.data, self._redactor, limit=limit), before.data, after.data)
+
+    def _absolute(self, path: bytes) -> str:
+        return os.fsdecode(os.path.join(self.snapshot.root, path))
+
+
+def guessed(difference: Difference) -> Difference:
+    return replace(difference, is_guess=True)
+
+
+def _end(path: bytes, state: State) -> End:
+    assert state.blob is not None
+    data = state.data
+    # Of a file whose line ends git had converted, the bytes and not git's blob are what can be found again.
+    blob = state.blob if data is None else bytes.fromhex(blob_id(data))
+    return End(path, state.mode, blob, len(data) if data is not None else 0)
+
+
+def _signature(state: State) -> Signature:
+    assert state.facts is not None
+    return (state.facts.st_size, state.facts.st_mtime_ns, state.facts.st_ino, state.mode)
+
+
+def _side(state: State) -> Side | None:
+    """What is known of a side whose bytes may not be at hand; no blob: it was never read."""
+    if state.kind == "none":
+        return None
+    blob = "" if state.blob is None else state.blob.hex()
+    size = len(state.data) if state.data is not None else state.facts.st_size if state.facts is not None else 0
+    return Side(blob, size, executable=state.mode == EXECUTABLE)
+
+
+def _operation(before: State, after: State, old_path: str | None) -> Operation:
+    if before.kind == "none":
+        return "add"
+    if after.kind == "none":
+        return "delete"
+    return "modify" if old_path is None else "move"
+
+
+def _is_draft(path: bytes) -> bool:
+    name = os.fsdecode(os.path.basename(path))
+    return name.startswith(_DRAFT[0]) and name.endswith(_DRAFT[1])
