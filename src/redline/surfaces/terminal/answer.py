@@ -10,12 +10,16 @@ import termios
 _LINE_LIMIT = 4096
 
 
-async def read_line(descriptor: int) -> str | None:
-    """The next line that is typed on a terminal, without its end; None at the end of input. Raises OSError where the
-    descriptor cannot be waited for. What was typed before the question is thrown away: it cannot have been an
-    answer."""
+def forget_typed(descriptor: int) -> None:
+    """Throw away what was typed before a question: it cannot have been an answer. Called before the question is
+    printed, so that no answer to it is lost, however quick."""
     with contextlib.suppress(termios.error):
         termios.tcflush(descriptor, termios.TCIFLUSH)
+
+
+async def read_line(descriptor: int) -> str | None:
+    """The next line that is typed on a terminal, without its end; None at the end of input. Raises OSError where the
+    descriptor cannot be waited for."""
     loop = asyncio.get_running_loop()
     line: asyncio.Future[str | None] = loop.create_future()
     typed = bytearray()

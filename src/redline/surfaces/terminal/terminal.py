@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from rich.text import Text
 
 from redline.surfaces.terminal import prompt
-from redline.surfaces.terminal.answer import read_line
+from redline.surfaces.terminal.answer import forget_typed, read_line
 from redline.surfaces.terminal.card import Setting
 from redline.surfaces.terminal.look import STRONG, glyphs
 from redline.surfaces.terminal.order import InOrder
@@ -163,6 +163,7 @@ class TerminalSurface:
         self._print(request_view)
         bottom = glyphs(self._console.options).bottom
         while True:
+            forget_typed(self._stdin.fileno())
             self._console.print(Text(prompt.question(request, bottom), style=STRONG), end="", soft_wrap=True)
             self._console.file.flush()
             outcome = prompt.answer(await read_line(self._stdin.fileno()), request)
