@@ -103,13 +103,14 @@ def show(
     session: Session,
     turn: Turn = None,
     everything: Annotated[bool, typer.Option("--all", help="From the first event on, not only the last page.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Fold no card, however long.")] = False,
     as_json: AsJson = False,
     data: Data = None,
 ) -> None:
     """Draw a session again from its log: the same cards as when it ran."""
     from redline.cli import sessions as command
 
-    command.show(session, turn=turn, everything=everything, as_json=as_json, data=data)
+    command.show(session, turn=turn, everything=everything, whole=whole, as_json=as_json, data=data)
 
 
 @app.command()

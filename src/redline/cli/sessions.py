@@ -67,7 +67,7 @@ def list_sessions(limit: int, *, as_json: bool, data: Path | None) -> None:
     Console().print(table)
 
 
-def show(session: str, *, turn: int | None, everything: bool, as_json: bool, data: Path | None) -> None:
+def show(session: str, *, turn: int | None, everything: bool, whole: bool, as_json: bool, data: Path | None) -> None:
     """Draw a session, or one turn, from its log."""
     config = load({"data": data}).config
 
@@ -92,7 +92,7 @@ def show(session: str, *, turn: int | None, everything: bool, as_json: bool, dat
     if console.is_terminal:
         for row in rows:
             console.print(
-                render_row(row, workspace=summary.workspace, session=summary.session),
+                render_row(row, workspace=summary.workspace, session=summary.session, whole=whole),
                 highlight=False, crop=False, overflow="ignore",
             )  # fmt: skip
     else:
