@@ -235,9 +235,9 @@ class Lookout:
         for name in names:
             try:
                 path = self.key(name)
-            except (OSError, ValueError):  # a NUL, a circle of links: no file has such a name
+            except (OSError, ValueError):  # half a character, a circle of links: no file has such a name
                 continue
-            if b".git" in path.split(b"/"):
+            if b"\0" in path or b".git" in path.split(b"/"):
                 continue
             inside = [one for one in self._snapshot.entries if one.startswith(path + b"/")] if path else []
             paths.update(dict.fromkeys(inside[:_IN_FOLDER]))
@@ -300,7 +300,10 @@ class Lookout:
         with self._store.pack(self._session) as pack:
             for path, entry in list(snapshot.entries.items()):
                 state = self._survey.read(path)
-                if state.blob is not None and state.data is not None and state.entry[:40] == entry[:40]:
+                if state.blob is None or state.data is None:
+                    continue
+                # By its facts, since of a file with converted line ends the blob is another.
+                if state.blob == index_file.blob_of(entry) or state.entry[:36] == entry[:36]:
                     pack.add(state.blob, state.data)
                     self._survey.take(path, state)
         snapshot.give_back()

@@ -46,6 +46,7 @@ _ATTRIBUTES = b"* -text -eol -crlf -ident -filter -working-tree-encoding\n"
 _LISTING = DiffOption.INCLUDE_UNTRACKED | DiffOption.RECURSE_UNTRACKED_DIRS
 _VERSION = 1
 _LEVELS = (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL)
+_AS_EFFECTIVE = os.access in os.supports_effective_ids
 _opening = threading.Lock()
 
 Signature = tuple[int, int, int, int]
@@ -297,7 +298,12 @@ class Snapshot:
         """libgit2 reads a file whose facts have changed, and fails as a whole where it may not."""
         for path in list(self._entries):
             full = os.path.join(self.root, path)
-            if os.path.lexists(full) and not os.path.islink(full) and not os.access(full, os.R_OK):
+            try:
+                # As the effective user, which libgit2 is too.
+                readable = os.path.islink(full) or os.access(full, os.R_OK, effective_ids=_AS_EFFECTIVE)
+            except OSError:
+                readable = False
+            if not readable and os.path.lexists(full):
                 self.apart[path] = self._entries[path]
                 self.drop(path)
 

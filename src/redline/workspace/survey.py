@@ -80,6 +80,7 @@ class Survey:
     def differences(self, paths: Iterable[bytes]) -> list[Difference]:
         """Of these paths, each as it is now. The snapshot then holds what was found, so that it is found once."""
         self._reader = Reader(self.snapshot.root, self._store.file_limit)
+        self.trouble = None
         found = []
         for path in paths:
             if _is_draft(path):
@@ -150,8 +151,13 @@ class Survey:
             return None
         before = self._before(entry, signature)
         self.take(path, state)
-        same_bytes = before.blob == state.blob or (before.data is not None and before.data == state.data)
-        if state.blob is not None and before.mode == state.mode and same_bytes:
+        if state.blob is None or before.mode != state.mode:
+            return Difference(path, before, state)
+        if before.blob == state.blob:
+            return None
+        if before.data is not None and before.data == state.data:
+            # git had converted its line ends. Nobody has the bytes as they are but the disk.
+            self._put(state.data)
             return None
         return Difference(path, before, state)
 
@@ -167,8 +173,9 @@ class Survey:
 
     def _keep(self, differences: Sequence[Difference]) -> None:
         sides = [side for one in differences for side in (one.before, one.after)]
-        data = [side.data for side in sides if side.data is not None]
-        self.trouble = None
+        self._put(*(side.data for side in sides if side.data is not None))
+
+    def _put(self, *data: bytes) -> None:
         if data:
             try:
                 self._store.put(self._session, *data)
