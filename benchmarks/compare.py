@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import itertools
 import json
 import random
 import shutil
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -59,24 +60,27 @@ def main() -> None:
     options.add_argument("--json", action="store_true", help="print one JSON object")
     options.add_argument("--only", choices=("targets", "grid"), help="one of the two tables")
     chosen = options.parse_args()
+    sizes = [100, 1_000, 10_000, 100_000] + [1_000_000] * chosen.million
     rows: list[Row] = []
-    if chosen.only != "grid":
-        rows += targets()
-    if chosen.only != "targets":
-        sizes = [100, 1_000, 10_000, 100_000] + [1_000_000] * chosen.million
-        rows += [grid(size, shape) for size in sizes for shape in SHAPES]
+    if not chosen.json:
+        print(f"{'lines':>9}  {'change':<22} {'ours, ms':>10}  {'rival':<12} {'ms':>10}  ratio", flush=True)
+    for row in itertools.chain(
+        targets() if chosen.only != "grid" else (),
+        (grid(size, shape) for size in sizes for shape in SHAPES if chosen.only != "targets"),
+    ):
+        rows.append(row)
+        if not chosen.json:
+            shown = f"{row.ratio:.2f} of its time" if row.rival == "pygit2" else f"{row.ratio:.0f} times as fast"
+            print(
+                f"{row.lines:>9}  {row.shape:<22} {row.ours:>10.3f}  {row.rival:<12} {row.theirs:>10.3f}  {shown}",
+                flush=True,
+            )
     if chosen.json:
         print(json.dumps({"benchmark": "compare", "rows": [asdict(row) for row in rows]}))
-        return
-    print(f"{'lines':>9}  {'change':<22} {'ours, ms':>10}  {'rival':<14} {'ms':>10}  ratio")
-    for row in rows:
-        ratio = f"{row.ratio:.2f} of its time" if row.rival == "pygit2" else f"{row.ratio:.0f} times as fast"
-        print(f"{row.lines:>9}  {row.shape:<22} {row.ours:>10.3f}  {row.rival:<14} {row.theirs:>10.3f}  {ratio}")
 
 
-def targets() -> list[Row]:
+def targets() -> Iterator[Row]:
     """The figures that the README quotes."""
-    rows = []
     for shape, rounds in (("one line", 41), ("rewrite", 3)):
         before, after = texts(10_000, shape)
         rivals: dict[str, Candidate] = {}
@@ -86,10 +90,9 @@ def targets() -> list[Row]:
             node = Node.start()
             if node is not None:
                 rivals["npm diff 9"] = node.candidate(Path(folder), before, after)
-            rows += versus(10_000, shape, before, after, rivals, rounds)
+            yield from versus(10_000, shape, before, after, rivals, rounds)
             if node is not None:
                 node.stop()
-    return rows
 
 
 def grid(size: int, shape: str) -> Row:

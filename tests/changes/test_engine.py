@@ -146,7 +146,7 @@ def test_the_worker_takes_no_module_from_the_current_folder(tmp_path: object) ->
         f"os.chdir({str(tmp_path)!r})\n"
         "open('struct.py', 'w').write('raise SystemExit(3)')\n"
         "text = b'row\\n' * 300_000\n"
-        "print(worker._worker.search(memoryview(text), memoryview(text + b'end\\n')).added)\n"
+        "print(worker._worker.search(memoryview(text), memoryview(text + b'end\\n'))[1])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd="/")
     assert done.stdout.strip() == "1", done.stderr
@@ -228,7 +228,7 @@ def test_numbering_the_lines_first_gives_the_same_hunks(
     old: list[bytes], new: list[bytes], ends: tuple[bool, bool]
 ) -> None:
     before, after = (b"\n".join(side) + b"\n" * end for side, end in zip((old, new), ends, strict=True))
-    numbered = engine.Found(*numbering.numbered_patch(before, after, engine.patch_text))
+    numbered = numbering.numbered_patch(before, after, engine.patch_text)
     plain = engine.patch_text(before, after)
     assert engine.hunks_of(numbered, 0, finished=False) == engine.hunks_of(plain, 0, finished=False)
 

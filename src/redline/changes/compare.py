@@ -8,8 +8,7 @@ own where it is large (`worker`).
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from redline.changes import engine, trim, worker
 from redline.changes.record import FileChange, Hunk, Side
@@ -26,8 +25,7 @@ SMALL = 24_000
 """Bytes of both sides together that are worth neither a cut nor a guard."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """The hunks with the counts of the whole."""
 
     hunks: tuple[Hunk, ...]
@@ -53,20 +51,19 @@ def comparison(before: bytes, after: bytes) -> Comparison:
     finished = before.endswith(b"\n") and after.endswith(b"\n")
     if len(before) + len(after) < SMALL:
         small = engine.patch_text(before, after)
-        return Comparison(tuple(engine.hunks_of(small, 0, finished=finished)), small.added, small.removed)
+        return Comparison(engine.hunks_of(small, 0, finished=finished), *small[1:])
     head = trim.common_head(before, after)
     tail = trim.common_tail(before, after, head)
     neighbours = NEIGHBOURS
     while True:
         cut = trim.cut(before, after, head, tail, neighbours)
-        middles = memoryview(before)[cut.start : cut.old_end], memoryview(after)[cut.start : cut.new_end]
-        found = worker.search(*middles)
+        found = worker.search(*trim.middles(before, after, cut))
         if found is None:
             return _block(before, after, head, tail)
         lines_above = before.count(b"\n", 0, cut.start)
         hunks = engine.hunks_of(found, lines_above, finished=finished)
         if trim.is_settled(hunks, lines_above, cut, before):
-            return Comparison(tuple(hunks), found.added, found.removed)
+            return Comparison(hunks, *found[1:])
         neighbours *= 16
 
 

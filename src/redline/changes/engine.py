@@ -10,9 +10,8 @@ read. It cannot be stopped and holds the interpreter lock, so large middles are 
 from __future__ import annotations
 
 import functools
-import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Final
 
 from redline.changes import numbering
 from redline.changes.record import Hunk
@@ -30,18 +29,12 @@ LINES_LIMIT = 4_000_000
 """Lines of one side of the middle; libgit2 needs some 200 bytes of memory for each."""
 UNMATCHED_LIMIT = 100_000
 """Lines of one side of the middle that have no equal on the other side."""
-_NUMBERS = re.compile(r"(?:@@ )?-(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+Found = tuple[bytes | bytearray, int, int]
+"""What a search gives: the hunks of a unified patch, from the first `@@` on (empty for equal sides), and how many lines
+were added and removed."""
 _SAMPLES = 64
 _REACH = 1 << 16
-
-
-class Found(NamedTuple):
-    """What a search gives."""
-
-    patch: bytes | bytearray
-    """The hunks of a unified patch, from the first `@@` on; empty for equal sides."""
-    added: int
-    removed: int
+_SHORT = 4096
 
 
 def search(before: bytes, after: bytes) -> Found | None:
@@ -58,11 +51,11 @@ def search(before: bytes, after: bytes) -> Found | None:
     if counted_first and _is_unmatched(before, after):
         return None
     if numbering.would_collide(before, after):
-        found = Found(*numbering.numbered_patch(before, after, patch_text))
+        found = numbering.numbered_patch(before, after, patch_text)
     else:
         found = patch_text(before, after)
     # A line without an equal is a changed line: few changed lines need no counting.
-    many = max(found.added, found.removed) > UNMATCHED_LIMIT
+    many = max(found[1:]) > UNMATCHED_LIMIT
     if many and not counted_first and _is_unmatched(before, after):
         return None
     return found
@@ -74,7 +67,7 @@ def patch_text(before: bytes, after: bytes) -> Found:
     data: bytes = patch.data
     start = data.find(b"\n@@ ") + 1
     _, added, removed = patch.line_stats
-    return Found(data[start:] if start else b"", added, removed)
+    return data[start:] if start else b"", added, removed
 
 
 @functools.cache
@@ -87,42 +80,52 @@ def _make_patch() -> Callable[[bytes, bytes], Patch]:
     return functools.partial(Patch.create_from, flag=flags, context_lines=CONTEXT)
 
 
-def hunks_of(found: Found, lines_above: int, *, finished: bool) -> list[Hunk]:
+def hunks_of(found: Found, lines_above: int, *, finished: bool) -> tuple[Hunk, ...]:
     """Read what `search` gave. `lines_above`: lines of the file that were cut off above the middle; `finished`: both
     sides end with a newline, so that the patch holds no marker."""
-    if not found.patch:
-        return []
-    text = str(found.patch, "utf-8", "surrogateescape").removesuffix("\n")
-    if finished and (only := _only_hunk(text, found, lines_above)) is not None:
-        return [only]
-    hunks = [_hunk(part.split("\n"), lines_above) for part in text.removeprefix("@@ ").split("\n@@ ")]
+    patch, added, removed = found
+    if not patch:
+        return ()
+    text = str(patch, "utf-8", "surrogateescape")
+    if finished and text.find("\n@@ ", 0, _SHORT) < 0:
+        lines = text.split("\n")
+        numbers = _numbers(lines[0])
+        # Have the counted changes no room in another hunk? Asked because a look for one takes long in a large text.
+        context = numbers[1] - removed
+        if context == numbers[3] - added and len(lines) - 2 == context + added + removed:
+            return (_hunk(numbers, tuple(lines[1:-1]), lines_above),)
+    hunks = []
+    for part in text.removesuffix("\n").split("\n@@ "):
+        header, _, body = part.partition("\n")
+        hunks.append(_hunk(_numbers(header), tuple(body.split("\n")), lines_above))
     if not finished:
         last = hunks[-1]  # no other can hold a marker
-        hunks[-1] = replace(last, lines=tuple(line for line in last.lines if line[0] != "\\"))
-    return hunks
+        hunks[-1] = replace(last, lines=tuple([line for line in last.lines if line[0] != "\\"]))
+    return tuple(hunks)
 
 
-def _only_hunk(text: str, found: Found, lines_above: int) -> Hunk | None:
-    """The hunk, if its header and the counts of the whole leave no line for another one. Saves a walk through the
-    text, which shows where nearly all lines have changed."""
-    old_lines, new_lines = _numbers(text)[1::2]
-    context = old_lines - found.removed
-    if context < 0 or new_lines - found.added != context:
-        return None
-    lines = text.split("\n")
-    return _hunk(lines, lines_above) if len(lines) == 1 + context + found.added + found.removed else None
+_SET_OLD_START, _SET_OLD_LINES, _SET_NEW_START, _SET_NEW_LINES, _SET_LINES = (
+    Hunk.__dict__[field.name].__set__ for field in fields(Hunk)
+)
 
 
-def _hunk(lines: list[str], lines_above: int) -> Hunk:
-    """`lines`: the header first."""
-    old_start, old_lines, new_start, new_lines = _numbers(lines[0])
-    return Hunk(old_start + lines_above, old_lines, new_start + lines_above, new_lines, tuple(lines[1:]))
+def _hunk(numbers: tuple[int, int, int, int], lines: tuple[str, ...], lines_above: int) -> Hunk:
+    """A frozen record's own constructor takes twice as long as this, which shows in small comparisons."""
+    hunk = object.__new__(Hunk)
+    _SET_OLD_START(hunk, numbers[0] + lines_above)
+    _SET_OLD_LINES(hunk, numbers[1])
+    _SET_NEW_START(hunk, numbers[2] + lines_above)
+    _SET_NEW_LINES(hunk, numbers[3])
+    _SET_LINES(hunk, lines)
+    return hunk
 
 
-def _numbers(header: str) -> tuple[int, ...]:
-    match = _NUMBERS.match(header)
-    assert match is not None, "libgit2 prints a header above each hunk"
-    return tuple(map(int, match.groups("1")))
+def _numbers(header: str) -> tuple[int, int, int, int]:
+    """Of `@@ -1,2 +3,4 @@ …`, with or without the first sign; a missing count means 1."""
+    old, new, _ = header.removeprefix("@@ ").split(" ", 2)
+    old_start, _, old_lines = old.partition(",")
+    new_start, _, new_lines = new.partition(",")
+    return -int(old_start), int(old_lines or 1), int(new_start), int(new_lines or 1)
 
 
 def _more_lines_than(limit: int, before: bytes, after: bytes) -> bool:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Search = Callable[[bytes, bytes], tuple[bytes | bytearray, int, int]]
+    Found = tuple[bytes | bytearray, int, int]
+    Search = Callable[[bytes, bytes], Found]
 
 FEW_LINES = 4_000
-FEW_BYTES = 24_000
-"""Below so many lines or bytes of both sides together, collisions cost a few tens of milliseconds at worst."""
+FEW_BYTES = 64_000
+"""Below so many lines or bytes of both sides together, collisions cost a tenth of a second at worst."""
 _STEPS = 10_000_000
 """Comparisons of colliding lines, about 5 ns each, that are not worth a guard."""
 _GUESSED_FROM = 256
@@ -45,7 +46,7 @@ def would_collide(before: bytes, after: bytes) -> bool:
     return pairs >= 3 and pairs * lines * lines // (2 * possible) > _STEPS + 50 * lines
 
 
-def numbered_patch(before: bytes, after: bytes, search: Search) -> tuple[bytes, int, int]:
+def numbered_patch(before: bytes, after: bytes, search: Search) -> Found:
     """What `search` gives for the two texts, found by way of numbers that stand for their lines."""
     old, new = before.split(b"\n"), after.split(b"\n")
     numbers = {line: _number(line, at) for at, line in enumerate(dict.fromkeys(old + new))}

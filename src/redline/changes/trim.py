@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 STEP = 1 << 16
 """Bytes compared at once: a block and its copy stay in the second-level cache."""
+_BLOCK = 512
+"""Bytes in which the first difference is looked for."""
 _MARGIN = 24
 """Lines that must stay between a group and the edge: context, and git's look at up to 20 blank lines."""
 _FAR = 4096
@@ -35,36 +37,43 @@ class Cut:
 def common_head(before: bytes, after: bytes) -> int:
     """How many bytes are equal at the start."""
     limit = min(len(before), len(after))
-    at, width = 0, 1024
+    at, width = 0, _BLOCK
     while at < limit and before.startswith(after[at : at + width], at):
         at += width
         width = min(width * 4, STEP)
-    while width > 1 and at < limit:
-        half = width // 2
-        if before.startswith(after[at : at + half], at):
-            at += half
-            width -= half
-        else:
-            width = half
-    return min(at, limit)
+    while width > _BLOCK and at < limit:
+        width //= 2
+        if before.startswith(after[at : at + width], at):
+            at += width
+    if at >= limit:
+        return limit
+    width = min(width, limit - at)
+    return at + _equal_bytes(before[at : at + width], after[at : at + width], "little")
 
 
 def common_tail(before: bytes, after: bytes, head: int) -> int:
     """How many bytes are equal at the end, without touching the first `head` bytes of either side."""
-    limit = min(len(before), len(after)) - head
     old_end, new_end = len(before), len(after)
-    got, width = 0, 1024
+    limit = min(old_end, new_end) - head
+    got, width = 0, _BLOCK
     while got < limit and before.endswith(after[max(new_end - got - width, 0) : new_end - got], 0, old_end - got):
         got += width
         width = min(width * 4, STEP)
-    while width > 1 and got < limit:
-        half = width // 2
-        if before.endswith(after[max(new_end - got - half, 0) : new_end - got], 0, old_end - got):
-            got += half
-            width -= half
-        else:
-            width = half
-    return min(got, limit)
+    while width > _BLOCK and got < limit:
+        width //= 2
+        if before.endswith(after[max(new_end - got - width, 0) : new_end - got], 0, old_end - got):
+            got += width
+    if got >= limit:
+        return limit
+    old_end, new_end, width = old_end - got, new_end - got, min(width, limit - got)
+    return got + _equal_bytes(before[old_end - width : old_end], after[new_end - width : new_end], "big")
+
+
+def _equal_bytes(one: bytes, other: bytes, order: Literal["little", "big"]) -> int:
+    """How many bytes of two equally long blocks are equal, from their start (little) or end (big): a block is read as a
+    number, and the lowest bit that differs tells."""
+    difference = int.from_bytes(one, order) ^ int.from_bytes(other, order)
+    return ((difference & -difference).bit_length() - 1) // 8 if difference else len(one)
 
 
 def cut(before: bytes, after: bytes, head: int, tail: int, lines: int) -> Cut:
@@ -154,6 +163,13 @@ def _lines_before(data: bytes, end: int, count: int) -> list[str]:
 
 def _leading_context(lines: Sequence[str]) -> int:
     return next(at for at, line in enumerate(lines) if line[0] != " ")
+
+
+def middles(before: bytes, after: bytes, cut: Cut) -> tuple[bytes | memoryview, bytes | memoryview]:
+    """The two middles, not copied."""
+    if cut.start == 0 and cut.old_end == len(before):
+        return before, after
+    return memoryview(before)[cut.start : cut.old_end], memoryview(after)[cut.start : cut.new_end]
 
 
 def _line_start(data: bytes, position: int, lines: int) -> int:

@@ -19,6 +19,7 @@ import threading
 
 from redline.changes import engine
 
+Data = bytes | memoryview
 LARGE = 1 << 20
 """Bytes of one side of the middle from which on the worker is asked."""
 _REQUEST = struct.Struct("<QQ")
@@ -31,7 +32,7 @@ _START = (
 """Run with `-I`, so that no file of the current folder is taken for a module."""
 
 
-def search(before: memoryview, after: memoryview) -> engine.Found | None:
+def search(before: Data, after: Data) -> engine.Found | None:
     """`engine.search`, in the worker where a side is large. Safe to call from any thread; calls wait for each other."""
     if max(len(before), len(after)) > LARGE:
         with contextlib.suppress(OSError, EOFError):
@@ -46,7 +47,7 @@ class Worker:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def search(self, before: memoryview, after: memoryview) -> engine.Found | None:
+    def search(self, before: Data, after: Data) -> engine.Found | None:
         """Raises OSError or EOFError where no worker can be had."""
         with self._lock:
             try:
@@ -73,7 +74,7 @@ class Worker:
             self._process.returncode = 0
             self._process = None
 
-    def _ask(self, before: memoryview, after: memoryview) -> engine.Found | None:
+    def _ask(self, before: Data, after: Data) -> engine.Found | None:
         process = self._process or self._started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -85,7 +86,7 @@ class Worker:
         except BaseException:
             self._end()  # a half-read answer would be taken for the next one
             raise
-        return None if kind == b"B" else engine.Found(patch, added, removed)
+        return None if kind == b"B" else (patch, added, removed)
 
     def _started(self) -> subprocess.Popen[bytes]:
         if not sys.executable:
@@ -128,7 +129,7 @@ def serve() -> None:
         answers.flush()
 
 
-def _write(descriptor: int, data: bytes | memoryview) -> None:
+def _write(descriptor: int, data: Data) -> None:
     left = memoryview(data)
     while left:
         left = left[os.write(descriptor, left) :]
