@@ -95,6 +95,16 @@ class TestDamage:
             assert [item.seq for item in items if isinstance(item, Damaged)] == [10]
         await store.append([event("s", 101)], durable=False)
 
+    async def test_the_damaged_row_of_a_session_hides_no_other(self, store: Store, file: Path) -> None:
+        await store.append([event("t", 1)], durable=True)
+        _change(file, "UPDATE sessions SET title = x'00', turns = 'many', last_seq = 'x' WHERE session = 's'")
+        assert [summary.session for summary in await store.sessions()] == ["t"]
+        assert await store.summary("s") is None
+        with pytest.raises(StoreError) as refused:
+            await store.read("s")
+        assert refused.value.code == "CORRUPT"
+        assert len(await store.read("t")) == 1
+
     async def test_an_enormous_row_is_passed_over(self, store: Store, file: Path) -> None:
         _change(file, f"UPDATE events SET data = '\"' || hex(zeroblob({ROW_LIMIT})) || '\"' WHERE seq = 10")
         items = await store.page("s")

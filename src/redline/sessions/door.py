@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from redline.sessions.gate import Admitted
 from redline.sessions.redaction import Redactor
@@ -26,8 +26,13 @@ Through = Callable[[Any, BaseException | None], None]
 class Door:
     """One for each running loop; see `door`."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = ref(loop)
         self._waiting: list[tuple[Redactor, Admitted, bool, Through]] = []
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        return self._loop()
 
     def enter(self, redactor: Redactor, admitted: Admitted, passed: bool, through: Through) -> None:
         """Let it through at the end of this turn of the loop, after those that entered before it. `passed`: it has been
@@ -70,7 +75,7 @@ def door() -> Door:
     loop = asyncio.get_running_loop()
     found = _doors.get(loop)
     if found is None:
-        found = _doors[loop] = Door()
+        found = _doors[loop] = Door(loop)
     return found
 
 

@@ -20,7 +20,7 @@ def store_error(error: sqlite3.Error | OSError, path: Path) -> StoreError:
 
 
 def _code_of_sqlite(error: sqlite3.Error, path: Path) -> str:
-    primary = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    primary = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     code = _CODES.get(primary, "IO")
     return "NO_SPACE" if code == "IO" and primary == sqlite3.SQLITE_IOERR and _is_full(path) else code
 

@@ -17,7 +17,9 @@ from typing import Any
 DEPTH_LIMIT = 100
 """Containers within one another, the outermost included."""
 EVENT_LIMIT = 8 * 2**20
-"""Bytes of an event's JSON form, counted before JSON's own escapes."""
+"""Bytes of an event's JSON form, counted before JSON's own escapes; a container counts as `CONTAINER_SIZE`."""
+CONTAINER_SIZE = 32
+"""So that an event of nothing but brackets does not take seconds."""
 INTEGER_LIMIT = 2**53
 """The largest whole number that every JSON reader keeps."""
 LARGE_STRING = 256 * 2**10
@@ -153,6 +155,7 @@ class _Walk:
                 elif item is None or kind is bool:
                     target[key] = item
                 elif (kind is dict or kind is list) and len(stack) < self.depth_limit and id(item) not in inside:
+                    size += CONTAINER_SIZE
                     if self.size + size > EVENT_LIMIT:
                         raise self._grown(named, key)
                     stack.append((items, target, named, bulky, key, identity))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from redline.sessions.door import door, masked
+from redline.sessions.door import Door, door, masked
 from redline.sessions.events import DURABLE, EVENT_TYPES, Event
 from redline.sessions.gate import Admitted, GateError, admit
 from redline.sessions.redaction import Redactor
@@ -66,6 +66,7 @@ class SessionLog:
         self._numbered = last
         self._latest = 0
         self._order = asyncio.Lock()
+        self._door: Door | None = None
         self._queued = 0
         """Appends that hold or await the order."""
         self._pending: deque[_Pending] = deque()
@@ -183,9 +184,12 @@ class SessionLog:
         self._numbered += 1
         self._latest = max(self._latest, time.time_ns() // 1_000_000)
         pending.seq, pending.at = self._numbered, self._latest
-        pending.told = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        if self._door is None or self._door.loop is not loop:
+            self._door = door()
+        pending.told = loop.create_future()
         self._pending.append(pending)
-        door().enter(self.redactor, pending.admitted, pending.passed, partial(self._through, pending))
+        self._door.enter(self.redactor, pending.admitted, pending.passed, partial(self._through, pending))
         return pending.told
 
     def _through(self, pending: _Pending, data: Any, error: BaseException | None) -> None:

@@ -264,7 +264,11 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _tail(connection: sqlite3.Connection, session: str) -> int:
     row = connection.execute("SELECT last_seq FROM sessions WHERE session = ?", (session,)).fetchone()
-    return 0 if row is None else int(row[0])
+    if row is None:
+        return 0
+    if type(row[0]) is not int:
+        raise sqlite3.DatabaseError(f"the row of session {session} does not say where it ends")
+    return row[0]
 
 
 def _rows(
@@ -324,13 +328,16 @@ def _summaries(connection: sqlite3.Connection, limit: int, before: int | None) -
     ).fetchall()
     if len(rows) == limit and rows:
         rows += connection.execute(
-            f"{_SELECT_SUMMARY} WHERE updated_at = ? AND session > ? ORDER BY session",
-            (rows[-1][5], rows[-1][0].decode()),
+            f"{_SELECT_SUMMARY} WHERE updated_at = ? AND session > CAST(? AS TEXT) ORDER BY session",
+            (rows[-1][5], rows[-1][0]),
         ).fetchall()
-    return [_summary(row) for row in rows]
+    return [summary for row in rows if (summary := _summary(row)) is not None]
 
 
-def _summary(row: tuple[Any, ...]) -> Summary:
+def _summary(row: tuple[Any, ...]) -> Summary | None:
+    """None: the row is damaged, which shall not hide the other sessions."""
+    if [type(value) for value in row] != [bytes] * 4 + [int] * 7:
+        return None
     session, workspace, agent, title = (text.decode("utf-8", "replace") for text in row[:4])
     started_at, updated_at, last_seq, turns, added, removed = row[4:10]
     return Summary(
