@@ -183,6 +183,33 @@ def test_a_change_of_the_byte_order_mark_alone_is_visible_and_named() -> None:
     assert (change.removed, change.added, change.facts) == (1, 1, ("bom_removed",))
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("It\u2019s\n", "It's\n"),
+        ("It's\n", "It\u2019s\n"),
+        ("\u00e9\n", "e\u0301\n"),
+        ("a b\n", "a\u00a0b\n"),
+        ("\tx\n", "        x\n"),
+    ],
+)
+def test_characters_that_look_alike_are_different(before: str, after: str) -> None:
+    change = describe("/w/a.txt", before.encode(), after.encode())
+    assert (change.removed, change.added) == (1, 1)
+
+
+def test_a_lost_final_newline_is_seen_beside_another_change() -> None:
+    change = describe("/w/a.txt", b"a\nb\n", b"a\nc")
+    assert (change.removed, change.added, change.facts) == (1, 1, ("final_newline_removed",))
+    assert unified(change).endswith("-b\n+c\n\\ No newline at end of file\n")
+    assert "No newline" not in unified(describe("/w/a.txt", b"a\nb\n", b"a\nc\n"))
+
+
+def test_one_edit_in_a_file_of_mixed_line_ends_is_one_line() -> None:
+    change = describe("/w/a.txt", b"a\r\nb\nc", b"a\r\nb\nC")
+    assert (change.removed, change.added, change.facts) == (1, 1, ())
+
+
 def test_a_nul_early_makes_a_file_binary_and_a_late_one_does_not() -> None:
     assert describe("/w/a", b"a\0\n", b"b\0\n").file_type == "binary"
     assert describe("/w/a", b"a\0\n", b"b\0\n").hunks == ()
