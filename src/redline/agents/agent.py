@@ -7,7 +7,7 @@ the gateway implements the Host and routes the question to whoever can answer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,6 +48,18 @@ class Agent(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class ObservingAgent(Protocol):
+    """An agent that looks at the workspace itself: what changes on disk is shown, whoever changes it."""
+
+    observes: bool
+
+    async def take_up(self, interrupted: Sequence[int]) -> None:
+        """Once, before the first prompt: what has changed since a process was killed in the turns `interrupted` is
+        logged as found in the last of them."""
+        ...
 
 
 class AgentFactory(Protocol):

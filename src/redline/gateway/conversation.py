@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from redline.agents.agent import Agent, AgentFactory, Stop
+from redline.agents.agent import Agent, AgentFactory, ObservingAgent, Stop
 from redline.agents.markers import neutralised
 from redline.gateway.fanout import Fanout, Subscription
 from redline.gateway.permissions import Approval, Permissions
@@ -92,7 +92,9 @@ class Conversation:
             log.subscribe(conversation._take),
             log.subscribe_text(conversation.fanout.take_text),
         ]
-        conversation._agent = factory(log=log, host=_Host(conversation.permissions), workspace=workspace)
+        agent = conversation._agent = factory(log=log, host=_Host(conversation.permissions), workspace=workspace)
+        if isinstance(agent, ObservingAgent):
+            await agent.take_up(session.recovery.turns if session.recovery is not None else ())
         return conversation
 
     # Surfaces.
@@ -166,7 +168,9 @@ class Conversation:
         log = self.session.log
         turn = self._last_turn + 1
         rule = rule_for(
-            source, shows_changes={one.name.strip().lower(): one.shows_changes for one in self.fanout.surfaces}
+            source,
+            shows_changes={one.name.strip().lower(): one.shows_changes for one in self.fanout.surfaces},
+            observation=isinstance(self._agent, ObservingAgent) and self._agent.observes,
         )
         text = turn_text(rule, self._began_with)
         await self._announce()

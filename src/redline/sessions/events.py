@@ -7,7 +7,8 @@ they do not know and keep its place. A file change inside `data` is the JSON for
 | type                | data                                                                                           |
 |---------------------|------------------------------------------------------------------------------------------------|
 | session/started     | workspace, agent, model?, surface, redline (version)                                           |
-| session/state       | title?, modes?, options?, commands?: what is absent is unchanged                               |
+| session/state       | title?, modes?, options?, commands?: what is absent is unchanged; agent?: of a foreign agent,  |
+|                     | all of {session (its id of it), name, version, mode, model, chosen, modes, options, commands}  |
 | session/closed      | reason                                                                                         |
 | agent/started       | name, version?, model?                                                                         |
 | agent/exited        | reason, code?                                                                                  |
@@ -20,11 +21,14 @@ they do not know and keep its place. A file change inside `data` is the JSON for
 | plan/updated        | turn, entries: {content, status}                                                               |
 | usage/updated       | turn, model, input_tokens, output_tokens, cached_tokens, cost (US dollars, null: unknown)      |
 | notice/raised       | code, message, remedy?, level: info, warning, error; turn?                                     |
-| tool/call           | turn, call, name, kind, arguments, proposed: changes, proposal_error?: {code, message, remedy} |
-| tool/update         | turn, call, and what changed of: title, status, kind, content, locations, changes              |
+| tool/call           | turn, call, name (empty: a foreign agent's), kind, arguments, proposed: changes, title?,       |
+|                     | proposal_error?: {code, message, remedy}                                                       |
+| tool/update         | turn, call, and what changed of: title, status, kind, content, locations, arguments, changes,  |
+|                     | observed?: true, where changes is what was found on disk, all of it                            |
 | tool/result         | turn, call, name, kind, status: completed, failed, rejected, cancelled, interrupted, unknown;  |
 |                     | content: blocks for the model, changes, meta?, warnings?, error?: {code, message, remedy},     |
-|                     | seen?: [{path, blob}], what the model has now read or written                                  |
+|                     | seen?: [{path, blob}], what the model has now read or written; observed?, as above;            |
+|                     | proposed?: what a foreign agent reported and did not do                                        |
 | permission/asked    | turn, call, request (id), title, changes, options: {id, kind, name}                            |
 | permission/answered | turn, call, request, outcome: allow_once, allow_session, reject, cancelled, unavailable; by     |
 | file/intent         | turn, call, operation, path, real, moved_to?, before, after (blobs or null), kept, change      |

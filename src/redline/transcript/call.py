@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from redline.tools.tool import ToolResult
 from redline.transcript import fields
 from redline.transcript.rows import Problem, ToolRow, ToolStatus, tool_row_id
-from redline.views import GenericCall, Kind, Location, ToolCallView, ToolResultView
+from redline.views import GenericCall, Kind, Location, TerminalCall, ToolCallView, ToolResultView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,6 +59,8 @@ class Call:
     locations: tuple[Location, ...] = ()
     proposed: tuple[FileChange, ...] = ()
     changes: tuple[FileChange, ...] = ()
+    observed: bool = False
+    """The changes are what was found on the disk, and all that was."""
     status: ToolStatus = "proposed"
     has_result: bool = False
     meta: Any = None
@@ -81,6 +83,7 @@ class Call:
 
     def started(self, data: Data) -> None:
         self._identity(data)
+        self.title = fields.optional_text(data, "title") or self.title
         if "arguments" in data:
             self.arguments = data["arguments"]
         proposed, faults = fields.changes(data, "proposed")
@@ -101,6 +104,7 @@ class Call:
             self.output = fields.block_text(self.content)
         if isinstance(data.get("locations"), list):
             self.locations = fields.locations(data, "locations")
+        self._take_arguments(data)
         self._take_changes(data)
         self._advance(fields.text(data, "status"))
         if self.ended and fields.text(data, "status"):
@@ -114,6 +118,10 @@ class Call:
             self.content = fields.mappings(data, "content")
         if "meta" in data:
             self.meta = data["meta"]
+        self._take_arguments(data)
+        proposed, faults = fields.changes(data, "proposed")
+        self.proposed = proposed or self.proposed
+        self._warn(faults)
         self._take_changes(data, ended=True)
         self._warn(fields.texts(data, "warnings"))
         if self._advance(fields.text(data, "status", "completed")):
@@ -168,10 +176,20 @@ class Call:
         proposed = tuple(change for change in changes if change not in landed)
         if proposed:
             self.proposed = proposed
+        if data.get("observed") is True:
+            self.observed = True
+            self.changes = landed
+
+    def _take_arguments(self, data: Data) -> None:
+        if "arguments" in data:
+            self.arguments = data["arguments"]
 
     def _keep_reported(self) -> None:
         """An agent that finishes without repeating its diff did what it had reported. (What our own runner proposed
-        is marked as proposed, and never becomes a change without a result that says so.)"""
+        is marked as proposed, and never becomes a change without a result that says so. Neither does a report where the
+        disk was looked at.)"""
+        if self.observed:
+            return
         if self.status == "completed" and not self.changes:
             self.changes = tuple(change for change in self.proposed if change.provenance == "reported")
             self._advance("completed")
@@ -223,7 +241,7 @@ class Call:
             content=() if self.has_result else self.content,
             locations=self.locations,
         )
-        if self.title is None:
+        if self.title is None or isinstance(view, TerminalCall):
             return view
         if isinstance(view, GenericCall):
             return replace(view, title=self.title, kind=self.kind)
@@ -233,7 +251,8 @@ class Call:
         if not self.has_result:
             return None
         is_error = self.status not in ("completed", "applied")
-        return views.result(self.name, self.arguments, ToolResult(self.content, is_error, self.changes, self.meta))
+        result = ToolResult(self.content, is_error, self.changes, self.meta)
+        return views.result(self.name, self.arguments, result, kind=self.kind)
 
 
 def _rank(status: str) -> int:

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
+from redline.transcript.fields import block_text
 from redline.views import (
     DiffCall,
     DiffResult,
@@ -17,6 +18,8 @@ from redline.views import (
     GenericResult,
     Kind,
     Location,
+    TerminalCall,
+    TerminalResult,
     ToolCallView,
     ToolResultView,
 )
@@ -65,7 +68,7 @@ class Views:
         )
         presenter = self._presenters.get(name)
         if presenter is None:
-            return DiffCall(generic.title, tuple(proposed), tuple(locations)) if proposed else generic
+            return DiffCall(generic.title, tuple(proposed), tuple(locations)) if proposed else _command(generic)
         if given is None:
             return generic
         try:
@@ -78,10 +81,12 @@ class Views:
             return generic
         return generic if view is None else view
 
-    def result(self, name: str, arguments: Any, result: ToolResult) -> ToolResultView:
+    def result(self, name: str, arguments: Any, result: ToolResult, *, kind: Kind = "other") -> ToolResultView:
         generic = GenericResult(content=tuple(result.content))
         presenter = self._presenters.get(name)
         if presenter is None:
+            if kind == "execute":
+                return _output(result)
             return DiffResult(changes=tuple(result.changes)) if result.changes else generic
         try:
             view = presenter.present_result(arguments if isinstance(arguments, Mapping) else {}, result)
@@ -98,3 +103,29 @@ class Views:
             return
         self._reported.add((name, method))
         _log.warning("The tool %r has a fault in %s; its cards are shown plainly: %r", name, method, fault)
+
+
+def _command(call: GenericCall) -> ToolCallView:
+    """A call that runs something, of a tool that nobody here presents: a foreign agent's."""
+    given = call.raw_input or {}
+    command = given.get("command")
+    if call.kind != "execute" or not isinstance(command, str) or not command:
+        return call
+    cwd = given.get("cwd")
+    description = given.get("description")
+    return TerminalCall(
+        command,
+        description=description if isinstance(description, str) else None,
+        cwd=cwd if isinstance(cwd, str) else None,
+    )
+
+
+def _output(result: ToolResult) -> TerminalResult:
+    ending = result.meta.get("exit") if isinstance(result.meta, Mapping) else None
+    ending = ending if isinstance(ending, Mapping) else {}
+    code, signal = ending.get("exit_code"), ending.get("signal")
+    return TerminalResult(
+        output=block_text(result.content),
+        exit_code=code if isinstance(code, int) and not isinstance(code, bool) else None,
+        signal=signal if isinstance(signal, str) else None,
+    )

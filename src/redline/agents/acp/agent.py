@@ -1,0 +1,290 @@
+"""A foreign agent as one of ours: prompts in, events of the log out, and the disk as the witness of what it did."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from redline.agents.acp.bulk import Bulk
+from redline.agents.acp.calls import Calls
+from redline.agents.acp.client import Client
+from redline.agents.acp.link import GREETING_SECONDS, Choices, Link, LinkError, Offers
+from redline.agents.acp.past import Past
+from redline.agents.acp.questions import Questions
+from redline.agents.acp.terminals import Terminals
+from redline.agents.acp.texts import Texts, takes_missing_for_error
+from redline.agents.acp.watch import Watch
+from redline.agents.agent import Host, Stop
+from redline.protocol import adapter
+from redline.protocol.connection import ConnectionClosed
+from redline.sessions.gate import as_json
+from redline.tools.mutation import Journal, to_its_end
+from redline.tools.recorder import Recorder
+from redline.workspace.observe import Observer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from redline.agents.acp.judgement import Over
+    from redline.files.seam import Files
+    from redline.sessions.log import SessionLog
+    from redline.sessions.redaction import Redactor
+    from redline.workspace.store import ByteStore
+
+CANCEL_SECONDS = 5.0
+"""How long an agent may take to stop a turn before it is ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class AcpOptions:
+    """Which agent, and what the user chose about it."""
+
+    name: str
+    """As it stands in the log."""
+    command: Sequence[str]
+    choices: Choices = field(default_factory=Choices)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    greeting_seconds: float = GREETING_SECONDS
+    cancel_seconds: float = CANCEL_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class AcpFactory:
+    """Makes foreign agents (an `AgentFactory`)."""
+
+    options: AcpOptions
+    files: Files
+    store: ByteStore
+    redactor: Redactor
+
+    def __call__(self, *, log: SessionLog, host: Host, workspace: Path) -> AcpAgent:
+        return AcpAgent(self.options, log, host, workspace, self.files, self.store, self.redactor)
+
+
+class AcpAgent:
+    """One foreign agent in one session. Its process starts with the first prompt."""
+
+    observes = True
+    """What changes on disk is found and shown, whoever changes it."""
+
+    def __init__(
+        self,
+        options: AcpOptions,
+        log: SessionLog,
+        host: Host,
+        workspace: Path,
+        files: Files,
+        store: ByteStore,
+        redactor: Redactor,
+    ) -> None:
+        self.name = options.name
+        self.model = options.choices.model
+        self._options = options
+        self._log = log
+        self._workspace = workspace
+        self._store = store
+        recorder = Recorder(redactor)
+        folder = str(workspace)
+        self._calls = Calls(log, folder, recorder, Bulk(store, log.session))
+        observer = Observer(workspace, store, log.session, redactor)
+        self._watch = Watch(observer, self._calls, log)
+        self._terminals = Terminals(workspace)
+        self._calls.terminal = self._terminals.known
+        journal = Journal(files, store, log, recorder)
+        self._texts = Texts(files, journal, self._calls, observer, self._watch.ended)
+        questions = Questions(options.name, host, self._calls, self._watch, files, recorder)
+        self._client = Client(log, self._calls, self._watch, questions, self._texts, self._terminals)
+        self._link: Link | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._past: Past | None = None
+
+    async def take_up(self, interrupted: Sequence[int]) -> None:
+        """Look at the workspace for the first time. What changed since the last look of a process that was killed in
+        the turns `interrupted` is shown as found in the last of them."""
+        self._past = await Past.read(self._log)
+        found = await self._watch.start(self._past.changes)
+        if found and interrupted:
+            await self._calls.found(interrupted[-1], [one.change for one in found])
+        await self._watch.keep()
+
+    async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:
+        """Work through one turn. `Agent.prompt` says what is promised."""
+        try:
+            link = await self._ready(turn)
+        except LinkError as problem:
+            await self._drop()
+            return Stop("failed", problem.code, problem.message, problem.remedy)
+        await self._watch.refresh()
+        self._calls.begin(turn)
+        self._client.begin()
+        blocks = [{"type": "text", "text": rule}] if rule else []
+        blocks += [self._sent(block) for block in content]
+        asking = asyncio.ensure_future(link.ask("session/prompt", adapter.prompt(self._client.session, blocks)))
+        over: Over = "broken"
+        try:
+            answer = await asyncio.shield(asking)
+            over = "ended"
+            stop = await self._stop_for(turn, answer)
+        except LinkError as problem:
+            if problem.code == "AGENT_EXITED":
+                await self._died(link, problem)
+            stop = Stop("failed", problem.code, problem.message, problem.remedy)
+        except asyncio.CancelledError:
+            over = "cancelled"
+            await to_its_end(self._cancel(link, asking))
+            raise
+        finally:
+            await to_its_end(self._end(over))
+        return stop
+
+    async def close(self) -> None:
+        """End the agent with everything that it started."""
+        await self._drop()
+        await self._watch.close()
+
+    # A session with the agent.
+
+    async def _ready(self, turn: int) -> Link:
+        """The agent, running and in a session. Raises `LinkError`."""
+        if self._past is None:
+            await self.take_up(())
+        assert self._past is not None
+        if self._link is not None and not self._link.connection.closed:
+            return self._link
+        await self._drop()
+        options = self._options
+        link = await Link.open(
+            options.command, self._workspace, self._client,
+            environment=options.environment, seconds=options.greeting_seconds,
+        )  # fmt: skip
+        self._link = link
+        self._client.listening, self._client.session = False, ""
+        self._reading = asyncio.get_running_loop().create_task(link.connection.run())
+        await link.greet()
+        self._texts.missing_is_empty = takes_missing_for_error(link.name or options.name)
+        await self._open_session(link, turn, self._past)
+        return link
+
+    async def _open_session(self, link: Link, turn: int, past: Past) -> None:
+        folder = str(self._workspace)
+        offers = await self._resumed(link, past, folder)
+        if offers is None:
+            self._client.session, offers = await link.new_session(folder)
+            if turn > 1:
+                await self._log.append("notice/raised", {"turn": turn, "level": "warning", **_FORGOTTEN})
+        choices = past.choices(self._options.choices)
+        await link.choose(self._client.session, offers, choices)
+        self.model = offers.model or choices.model
+        past.session = self._client.session
+        await self._remember(link, offers, choices)
+
+    async def _resumed(self, link: Link, past: Past, folder: str) -> Offers | None:
+        """None: the agent cannot go on where it was."""
+        if not past.session or not (link.can_load or link.can_resume):
+            return None
+        self._client.session = past.session
+        try:
+            return await link.take_up(past.session, folder)
+        except LinkError as problem:
+            if problem.code == "AGENT_EXITED":
+                raise
+            return None
+
+    async def _remember(self, link: Link, offers: Offers, choices: Choices) -> None:
+        """What the next process needs to know, and what the session's header says."""
+        state: dict[str, Any] = {"session": self._client.session, "name": link.name, "version": link.version}
+        state |= {"mode": offers.mode, "model": self.model}
+        state["chosen"] = {"mode": choices.mode, "model": choices.model, "options": dict(choices.options)}
+        if offers.modes.get("availableModes"):
+            state["modes"] = offers.modes["availableModes"]
+        if offers.options:
+            state["options"] = list(offers.options)
+        self._client.state.update(as_json({name: value for name, value in state.items() if value}))
+        await self._log.append("session/state", {"agent": dict(self._client.state)})
+
+    # The end of a turn.
+
+    async def _stop_for(self, turn: int, answer: object) -> Stop:
+        held = answer if isinstance(answer, Mapping) else {}
+        usage = held.get("usage")
+        if isinstance(usage, Mapping):
+            await self._log.append("usage/updated", {"turn": turn, "model": self.model, **_usage(usage)})
+        match held.get("stopReason"):
+            case "cancelled":
+                return Stop("cancelled", "CANCELLED", "The agent ended the turn.", "Say what to do instead.")
+            case "refusal":
+                return Stop("failed", "REFUSAL", "The agent refused to go on.", "Say it differently.")
+            case "max_tokens" | "max_turn_requests" as reason:
+                return Stop("limit", reason.upper(), "The agent came to a limit of its own.", "Say “continue”.")
+        return Stop("completed")
+
+    async def _cancel(self, link: Link, asking: asyncio.Future[Any]) -> None:
+        self._client.withdraw()
+        with suppress(ConnectionClosed, TimeoutError):
+            async with asyncio.timeout(1.0):
+                await link.connection.notify("session/cancel", {"sessionId": self._client.session})
+        done, _ = await asyncio.wait({asking}, timeout=self._options.cancel_seconds)
+        if not done or link.connection.closed:
+            asking.cancel()
+            await self._drop()
+        if asking.done() and not asking.cancelled():
+            asking.exception()
+
+    async def _died(self, link: Link, problem: LinkError) -> None:
+        code = link.child.exit_code
+        data: dict[str, Any] = {"turn": self._calls.turn, "reason": problem.message}
+        await self._log.append("agent/exited", data if code is None else {**data, "code": code})
+        await self._drop()
+
+    async def _end(self, over: Over) -> None:
+        self._client.withdraw()
+        await self._client.end_speech()
+        try:
+            await self._watch.up_to_date()
+        finally:
+            await self._calls.finish(over)
+        await self._watch.keep()
+
+    async def _drop(self) -> None:
+        """End the process, if there is one; the session can be taken up again."""
+        link, self._link = self._link, None
+        await self._terminals.close()
+        if link is not None:
+            await link.close()
+        if self._reading is not None:
+            await asyncio.wait({self._reading})
+            self._reading = None
+
+    def _sent(self, block: Mapping[str, Any]) -> dict[str, Any]:
+        """A block of ours as the protocol has it."""
+        if block.get("type") == "image" and isinstance(block.get("blob"), str):
+            data = self._store.get(self._log.session, block["blob"])
+            if data is None:
+                return {"type": "text", "text": "[an image that is not kept any more]"}
+            encoded = base64.b64encode(data).decode("ascii")
+            return {"type": "image", "data": encoded, "mimeType": str(block.get("media_type", "image/png"))}
+        return dict(block)
+
+
+_FORGOTTEN = {
+    "code": "AGENT_FORGOT",
+    "message": "The agent remembers nothing of the earlier turns: it cannot take up a session again.",
+    "remedy": "Tell it what it needs to know. Redline's own log of the session is whole.",
+}
+
+
+def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
+    def number(*names: str) -> int:
+        value = next((usage[name] for name in names if isinstance(usage.get(name), int)), 0)
+        return max(int(value), 0)
+
+    return {
+        "input_tokens": number("inputTokens", "input_tokens"),
+        "output_tokens": number("outputTokens", "output_tokens"),
+        "cached_tokens": number("cachedReadTokens", "cached_read_tokens"),
+        "cost": None,
+    }

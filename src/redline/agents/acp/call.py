@@ -1,0 +1,161 @@
+"""One call of a foreign agent: what it has said of it, what was allowed, and what was found of it on the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from redline.agents.acp.normalise import Evidence, evidence, has_diff
+from redline.agents.acp.places import key
+from redline.files.seam import Content, Outcome, Target
+
+if TYPE_CHECKING:
+    from redline.agents.acp.normalise import CallSaid
+    from redline.changes.record import FileChange, Side
+
+Answer = Literal["asking", "allowed", "rejected", "cancelled"]
+Claim = Literal["completed", "failed"]
+
+_CLAIMS: Mapping[str, Claim] = {"completed": "completed", "failed": "failed", "error": "failed", "cancelled": "failed"}
+_OPERATIONS: Mapping[str, Literal["create", "update", "delete", "move"]] = {
+    "add": "create", "modify": "update", "delete": "delete", "move": "move",
+}  # fmt: skip
+OUTPUT_KEPT = 64 * 1024
+"""Characters of a command's output that are kept of a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change that is on the disk, and its bytes as far as they are at hand."""
+
+    change: FileChange
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def paths(self) -> frozenset[str]:
+        return frozenset(key(path) for path in (self.change.path, self.change.old_path) if path)
+
+    def outcome(self) -> Outcome:
+        """The same as the file seam tells it, so that several steps to one file can be told as one."""
+        change = self.change
+        before, after = _content(change.before, self.before), _content(change.after, self.after)
+        if change.operation == "move" and change.old_path:
+            return Outcome(_target(change.old_path), "move", before, after, moved_to=_target(change.path))
+        return Outcome(_target(change.path), _OPERATIONS[change.operation], before, after)
+
+
+@dataclass(slots=True, eq=False)
+class ForeignCall:
+    """Known by its turn and its id; agents repeat ids from turn to turn."""
+
+    turn: int
+    id: str
+    workspace: str
+    fields: dict[str, Any] = field(default_factory=dict)
+    """The last value of each field that the agent has sent."""
+    diffs: list[Any] = field(default_factory=list)
+    """The last diff blocks: a later content without any does not take them back."""
+    output: str = ""
+    """Of a command, where the agent sends it piece by piece."""
+    exit: Mapping[str, Any] | None = None
+    started: float = 0.0
+    ended: float | None = None
+    """When it was last said to have ended, by the clock of the event loop; None: it runs."""
+    claim: Claim | None = None
+    answer: Answer | None = None
+    """To the last question about it; None: nobody was asked."""
+    approved: dict[str, str | None] = field(default_factory=dict)
+    """What was shown and allowed: by path, the blob that it was to hold then (None: gone)."""
+    unseen: bool = False
+    """It was allowed although no preview could be built."""
+    only_asked: bool = False
+    """Nothing is known of it but a permission request."""
+    steps: list[Step] = field(default_factory=list)
+    changes: tuple[FileChange, ...] = ()
+    """What the steps amount to."""
+    landed: bool = False
+    closed: bool = False
+    """Its result is in the log."""
+    warnings: list[str] = field(default_factory=list)
+    told: dict[str, Any] = field(default_factory=dict)
+    """What the log holds of it, by field, so that nothing is said twice."""
+    due: float = 0.0
+    """Not before then is a mere progress of it logged again."""
+    pause: float = 1.0
+    _evidence: Evidence | None = None
+
+    def take(self, said: CallSaid, now: float) -> bool:
+        """Take what a message says. True: something decisive changed, so it should be logged at once."""
+        decisive = not self.fields
+        content = said.fields.get("content")
+        if isinstance(content, list) and has_diff(content):
+            self.diffs = [block for block in content if isinstance(block, Mapping) and block.get("type") == "diff"]
+        elif content is not None and has_diff(self.fields.get("content")):
+            decisive = True
+        if said.fields.get("status") not in (None, self.fields.get("status")):
+            decisive = True
+        late = said.starts and self.ended is not None
+        for name, value in said.fields.items():
+            if late and (not value or name == "status"):
+                continue  # a start that comes after the end wipes nothing
+            self.fields[name] = value
+        self._take_terminal(said.fields.get("_meta"))
+        self._evidence = None
+        claim = _CLAIMS.get(str(said.fields.get("status")))
+        if claim is not None:
+            self.claim, self.ended = claim, now
+        self.only_asked = False
+        return decisive
+
+    @property
+    def evidence(self) -> Evidence:
+        if self._evidence is None:
+            self._evidence = evidence(self.fields, self.workspace, self.diffs)
+        return self._evidence
+
+    @property
+    def may_run(self) -> bool:
+        """Nothing keeps it from changing files at the moment: it is not waiting for an answer, and none said no."""
+        return self.answer in (None, "allowed")
+
+    def means(self, step: Step) -> bool:
+        """It means to change a path of that change."""
+        return not step.paths.isdisjoint(key(path) for path in self.evidence.intended)
+
+    def mentions(self, step: Step) -> bool:
+        return not step.paths.isdisjoint(key(path) for path in self.evidence.named)
+
+    def foretold(self, step: Step) -> bool:
+        """A line that it proposed to add, or to remove, is one that was."""
+        lines = {line for change in self.evidence.proposed for hunk in change.hunks for line in hunk.lines}
+        signed = {line.rstrip("\r") for line in lines if line[0] != " " and line[1:].strip()}
+        return any(line.rstrip("\r") in signed for hunk in step.change.hunks for line in hunk.lines)
+
+    def forget(self) -> None:
+        """It is over: keep what identifies it, not the texts that were sent."""
+        keep = ("title", "kind", "status", "name")
+        evidence_kept = self.evidence
+        self.fields = {name: self.fields[name] for name in keep if name in self.fields}
+        self.diffs = []
+        self._evidence = evidence_kept
+
+    def _take_terminal(self, meta: object) -> None:
+        """Output of a command as some agents send it: piece by piece, beside the fields of the protocol."""
+        if not isinstance(meta, Mapping):
+            return
+        piece, ending = meta.get("terminal_output"), meta.get("terminal_exit")
+        if isinstance(piece, Mapping) and isinstance(piece.get("data"), str):
+            self.output = (self.output + piece["data"])[-OUTPUT_KEPT:]
+        if isinstance(ending, Mapping):
+            self.exit = {"exit_code": ending.get("exit_code"), "signal": ending.get("signal")}
+
+
+def _target(path: str) -> Target:
+    return Target(Path(path), Path(key(path)))
+
+
+def _content(side: Side | None, data: bytes | None) -> Content | None:
+    return None if side is None else Content(side.blob, side.size, side.executable, data)

@@ -1,0 +1,327 @@
+"""The calls of a foreign agent, from what it says to the events of the log.
+
+Updates are not logged as they come: a call is logged when something decisive is said of it, and in between at longer
+and longer intervals, so that thousands of cumulative updates leave one call's worth of log. What is found on the disk
+is logged at once. Putting the events of a call together is the transcript's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from redline.agents.acp import judgement
+from redline.agents.acp.attribution import owners
+from redline.agents.acp.call import OUTPUT_KEPT, ForeignCall, Step
+from redline.agents.acp.split import split
+from redline.changes.codec import to_json
+from redline.sessions.gate import GateError, as_json
+from redline.tools.landed import net
+from redline.tools.tool import text_block
+
+if TYPE_CHECKING:
+    from redline.agents.acp.bulk import Bulk
+    from redline.agents.acp.judgement import Over
+    from redline.agents.acp.normalise import CallSaid
+    from redline.changes.record import FileChange
+    from redline.sessions.log import SessionLog
+    from redline.tools.recorder import Recorder
+
+_LONGEST_PAUSE = 64.0
+_LIVE_OUTPUT = 4 * 1024
+_TEXT_LIMIT = 32 * 1024
+"""Characters of what a call's content says that its result keeps, and the same of live output."""
+
+
+class Calls:
+    """All calls of one session that this process has seen."""
+
+    def __init__(self, log: SessionLog, workspace: str, recorder: Recorder, bulk: Bulk) -> None:
+        self.turn = 0
+        self.running = False
+        """A turn is being worked through."""
+        self.terminal: Callable[[str], tuple[str, Mapping[str, Any] | None] | None] = lambda _: None
+        """The output of a terminal of ours and how it ended, by its id."""
+        self._log = log
+        self._workspace = workspace
+        self._recorder = recorder
+        self._bulk = bulk
+        self._calls: dict[tuple[int, str], ForeignCall] = {}
+        self._last_lander: dict[str, ForeignCall | None] = {}
+        self._now = asyncio.get_running_loop().time
+
+    # What the agent says.
+
+    def begin(self, turn: int) -> None:
+        self.turn, self.running = turn, True
+        # An agent that is heard of earlier turns at all speaks of the last ones.
+        for known in [known for known in self._calls if known[0] < turn - 3]:
+            del self._calls[known]
+        self._last_lander.clear()
+
+    def of_turn(self, turn: int | None = None) -> list[ForeignCall]:
+        wanted = self.turn if turn is None else turn
+        return [call for call in self._calls.values() if call.turn == wanted]
+
+    async def take(self, said: CallSaid) -> ForeignCall:
+        """Take what one message says of a call; the call, whose `ended` tells whether it is said to be over."""
+        call = self.find(said)
+        now = self._now()
+        had_ended = call.ended
+        decisive = call.take(said, now)
+        if had_ended is not None and call.ended == had_ended and said.fields.keys() - {"status"}:
+            call.ended = now  # more was said of it after its end
+        if decisive or now >= call.due:
+            await self.tell(call, whole=decisive)
+        return call
+
+    def find(self, said: CallSaid) -> ForeignCall:
+        """The call that a message is about, or a new one."""
+        known = self._calls.get((self.turn, said.call))
+        if known is not None and said.starts and known.closed and _is_another(known, said):
+            number = 2
+            while (self.turn, f"{said.call}#{number}") in self._calls:
+                number += 1
+            # The agent counts its calls anew; from here on the id means the new one.
+            self._calls[(self.turn, f"{said.call}#{number}")] = known
+            return self._new(said.call, row=f"{said.call}#{number}")
+        if known is None and not said.starts:
+            earlier = self._calls.get((self.turn - 1, said.call))
+            if earlier is not None and (not self.running or earlier.claim is None):
+                return earlier
+        return known or self._new(said.call)
+
+    def linked(self, said: CallSaid) -> ForeignCall:
+        """The call that a permission request is about. An agent may ask under an id of its own: then it is the open
+        call with the same files or the same command, if there is exactly one."""
+        known = self._calls.get((self.turn, said.call))
+        asked = ForeignCall(self.turn, said.call, self._workspace)
+        asked.take(said, self._now())
+        if known is not None and not known.only_asked:
+            return known
+        fitting = [call for call in self.of_turn() if call.ended is None and call.answer is None and _fits(call, asked)]
+        if len(fitting) == 1:
+            return fitting[0]
+        if known is not None:
+            if known.answer in (None, "asking") or _fits(known, asked):
+                return known
+            return self._new(said.call, row=self._free(said.call))
+        call = self._new(said.call)
+        call.only_asked = True
+        return call
+
+    def own(self, title: str, kind: str, path: str) -> ForeignCall:
+        """A call made up for something that the agent had us do and named no call for."""
+        call = self._new(self._free("client"))
+        call.fields = {"title": title, "kind": kind, "locations": [{"path": path}]}
+        call.claim = "completed"
+        return call
+
+    async def tell(self, call: ForeignCall, *, whole: bool) -> None:
+        """Log what is new of a call. `whole`: all of it; else only what is small."""
+        seen = await self._seen(call)
+        data: dict[str, Any] = {"title": seen.title, "kind": seen.kind, "locations": [dict(one) for one in seen.locations]}
+        if not call.closed:
+            data["status"] = "running" if call.fields.get("status") not in (None, "pending") else "proposed"
+        output = self._output(call)
+        if call.ended is None and output:
+            data["content"] = [text_block(output[-_LIVE_OUTPUT:])]
+        if whole or len(str(call.fields.get("rawInput", ""))) < _LIVE_OUTPUT:
+            data["arguments"] = await self._bulk.slim(call.fields.get("rawInput"))
+            if not call.changes and not call.closed:
+                data["changes"] = [to_json(change) for change in seen.proposed]
+        new = {name: value for name, value in data.items() if value and call.told.get(name) != value}
+        call.told.update(new)
+        call.due, call.pause = self._now() + call.pause, min(call.pause * 2, _LONGEST_PAUSE)
+        if "kind" in new and len(call.told) == len(new):
+            opened = {"arguments": new.pop("arguments", None), "proposed": new.pop("changes", [])}
+            start = {"name": "", "kind": new.pop("kind"), "title": new.pop("title"), **opened}
+            await self._append("tool/call", call, start)
+        if new and not (new.keys() == {"status"} and new["status"] == "proposed"):
+            await self._append("tool/update", call, new)
+
+    # What the disk says.
+
+    async def settle(self, steps: Sequence[Step], since: float) -> None:
+        """Give each change its place: a call's row, or a row of its own. `since`: when the last look began."""
+        unowned: dict[tuple[str, ...], list[FileChange]] = {}
+        for step in steps:
+            live = [call for call in self._calls.values() if _ran(call, since) and (self.running or not call.closed)]
+            live = [call for call in live if call.turn == self.turn or call.ended is None]
+            earlier = [call for call in self.of_turn() if call not in live]
+            found = owners(step, live, earlier)
+            if len(found) == 1 and self._may_land(found[0], step):
+                await self.land(found[0], step)
+                continue
+            parts = await split(step, found, self._log.redactor, self._bulk) if len(found) > 1 else None
+            if parts and all(self._may_land(call, part) for call, part in parts):
+                for call, part in parts:
+                    await self.land(call, part)
+                continue
+            if found or self.running:
+                unowned.setdefault(tuple(call.id for call in found), []).append(step.change)
+                self._last_lander.update(dict.fromkeys(step.paths))
+        for during, changes in unowned.items():
+            await self.found(self.turn, changes, during)
+
+    async def found(self, turn: int, changes: Sequence[FileChange], during: Sequence[str] = ()) -> None:
+        data: dict[str, Any] = {"turn": turn, "changes": [to_json(change) for change in changes]}
+        if during:
+            data["during"] = list(during)
+        await self._log.append("workspace/changed", data)
+
+    async def land(self, call: ForeignCall, step: Step) -> None:
+        """A change is on the disk, and it is this call's."""
+        call.steps.append(step)
+        call.changes = await self._net(call)
+        call.landed = True
+        self._last_lander.update(dict.fromkeys(step.paths, call))
+        if not call.told:
+            await self.tell(call, whole=True)
+        landed = {"changes": [to_json(change) for change in call.changes], "observed": True}
+        await self._append("tool/update", call, landed)
+
+    async def close(self, call: ForeignCall, *, over: Over | None = None) -> None:
+        """Log how a call ended: what the agent says of it, judged by what was found."""
+        if not call.told:
+            await self.tell(call, whole=True)
+        verdict = judgement.judge(call, over=over)
+        data: dict[str, Any] = {
+            "name": "",
+            "kind": call.evidence.kind,
+            "status": verdict.status,
+            "content": [text_block(text)] if (text := self._output(call)) else [],
+            "changes": [to_json(change) for change in call.changes],
+            "observed": True,
+        }
+        arguments = await self._bulk.slim(call.fields.get("rawInput"))
+        if arguments and call.told.get("arguments") != arguments:
+            data["arguments"] = arguments
+        if not call.changes and call.evidence.proposed:
+            data["proposed"] = [to_json(change) for change in call.evidence.proposed]
+        meta = await self._meta(call)
+        if meta:
+            data["meta"] = meta
+        if verdict.warnings:
+            data["warnings"] = list(verdict.warnings)
+        if verdict.error is not None:
+            data["error"] = verdict.error.to_json()
+        await self._result(call, data)
+
+    async def _result(self, call: ForeignCall, data: dict[str, Any]) -> None:
+        if call.closed and call.told.get("result") == data:
+            return
+        call.told["result"] = data
+        call.closed = True
+        await self._append("tool/result", call, data)
+
+    async def finish(self, over: Over) -> None:
+        """The turn is over: what has no end gets one."""
+        try:
+            for call in self.of_turn():
+                if not call.closed:
+                    await self.close(call, over=over)
+                call.forget()
+        finally:
+            self.running = False
+
+    # Parts of the above.
+
+    async def _seen(self, call: ForeignCall) -> Any:
+        if len(call.diffs) and sum(len(str(block.get("newText"))) for block in call.diffs) > 256 * 1024:
+            await asyncio.to_thread(lambda: call.evidence)
+        return call.evidence
+
+    def _may_land(self, call: ForeignCall, step: Step) -> bool:
+        """Rows are read in the order in which they first had a change; so a row takes no change of a file that another
+        row has changed since."""
+        return not call.landed or all(self._last_lander.get(path, call) is call for path in step.paths)
+
+    async def _net(self, call: ForeignCall) -> tuple[FileChange, ...]:
+        if len(call.steps) == 1:
+            return (call.steps[0].change,)
+        outcomes = [step.outcome() for step in call.steps]
+        changes = await net(outcomes, [step.change for step in call.steps], self._recorder)
+        return tuple(replace(change, provenance="observed") for change in changes)
+
+    def _output(self, call: ForeignCall) -> str:
+        parts = [call.evidence.text if call.fields.get("content") else "", call.output]
+        for terminal in call.evidence.terminals:
+            known = self.terminal(terminal)
+            if known is not None:
+                parts.append(known[0])
+        return _shortened("\n".join(part for part in parts if part))
+
+    async def _meta(self, call: ForeignCall) -> dict[str, Any]:
+        meta: dict[str, Any] = {}
+        for name in ("rawOutput", "_meta"):
+            value = await self._bulk.slim(call.fields.get(name))
+            if value:
+                meta[name] = value
+        ending = call.exit
+        for terminal in call.evidence.terminals:
+            known = self.terminal(terminal)
+            ending = known[1] if known is not None and known[1] is not None else ending
+        if ending is not None:
+            meta["exit"] = dict(ending)
+        return meta
+
+    def _new(self, identity: str, row: str | None = None) -> ForeignCall:
+        call = ForeignCall(self.turn, row or identity, self._workspace, started=self._now())
+        self._calls[(self.turn, identity)] = call
+        return call
+
+    def _free(self, stem: str) -> str:
+        taken = {call.id for call in self.of_turn()} | {identity for turn, identity in self._calls if turn == self.turn}
+        number = 1
+        while f"{stem}#{number}" in taken:
+            number += 1
+        return f"{stem}#{number}"
+
+    async def _append(self, type_: str, call: ForeignCall, data: Mapping[str, Any]) -> None:
+        """What the gate refuses of an agent's word is kept as text, or left out; what was found never is."""
+        entry = {"turn": call.turn, "call": call.id, **data}
+        try:
+            await self._log.append(type_, entry)
+        except GateError as error:
+            lighter = {name: value for name, value in entry.items() if name not in ("arguments", "meta", "locations")}
+            warnings = [*entry.get("warnings", ()), f"The log refused a part of this ({error})."]
+            await self._log.append(type_, {**as_json(lighter), "warnings": warnings})
+
+
+def _ran(call: ForeignCall, since: float) -> bool:
+    return call.ended is None or call.ended >= since
+
+
+def _is_another(known: ForeignCall, said: CallSaid) -> bool:
+    """A start with the id of a call that has ended and been told: another call, where it says other things."""
+    given, content = said.fields.get("rawInput"), said.fields.get("content")
+    return bool(
+        (given and known.told.get("arguments") and given != known.fields.get("rawInput", given))
+        or (content and content != known.fields.get("content", content) and said.fields.get("title"))
+    )
+
+
+def _fits(call: ForeignCall, asked: ForeignCall) -> bool:
+    one, other = call.evidence, asked.evidence
+    if other.command is not None or one.command is not None:
+        return one.command == other.command
+    if other.proposed and one.proposed:
+        return _lines(one.proposed) == _lines(other.proposed)
+    return bool(other.named) and other.named <= one.named and not one.is_shell
+
+
+def _lines(changes: Sequence[FileChange]) -> set[tuple[str, str]]:
+    return {(change.path, line) for change in changes for hunk in change.hunks for line in hunk.lines if line[0] != " "}
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _TEXT_LIMIT:
+        return text
+    half = _TEXT_LIMIT // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
+
+
+assert OUTPUT_KEPT >= _LIVE_OUTPUT

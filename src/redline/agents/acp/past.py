@@ -1,0 +1,60 @@
+"""What the log says of a foreign agent's past: its own session, what was chosen, how the files were left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from redline.agents.acp.link import Choices
+from redline.changes.codec import from_json
+
+if TYPE_CHECKING:
+    from redline.changes.record import FileChange
+    from redline.sessions.events import Event
+    from redline.sessions.log import SessionLog
+
+_WITH_CHANGES = ("tool/result", "tool/update", "workspace/changed", "change/reverted")
+_ON_DISK = ("result", "observed")
+
+
+@dataclass(slots=True)
+class Past:
+    session: str = ""
+    """The agent's own id of it; empty: it had none."""
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    changes: dict[str, FileChange] = field(default_factory=dict)
+    """By path, the last change of each file."""
+
+    @classmethod
+    async def read(cls, log: SessionLog) -> Past:
+        past = cls()
+        async for event in log.events():
+            past._take(event)
+        return past
+
+    def choices(self, now: Choices) -> Choices:
+        """What holds: what was chosen now, else what was chosen before."""
+        options = self.chosen.get("options")
+        return Choices(
+            now.mode or str(self.chosen.get("mode") or ""),
+            now.model or str(self.chosen.get("model") or ""),
+            {**(options if isinstance(options, Mapping) else {}), **now.options},
+        )
+
+    def _take(self, event: Event) -> None:
+        data = event.data
+        agent = data.get("agent")
+        if event.type == "session/state" and isinstance(agent, Mapping):
+            if isinstance(agent.get("session"), str):
+                self.session = agent["session"]
+            if isinstance(agent.get("chosen"), Mapping):
+                self.chosen = agent["chosen"]
+        if event.type in _WITH_CHANGES and isinstance(data.get("changes"), list):
+            for value in data["changes"]:
+                try:
+                    change = from_json(value)
+                except (ValueError, TypeError):
+                    continue
+                if change.provenance in _ON_DISK:
+                    self.changes[change.path] = change

@@ -1,0 +1,108 @@
+"""An agent's permission requests: compared with the disk, asked by the host, answered in the agent's own options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from redline.agents.acp.normalise import call_said
+from redline.agents.acp.preview import preview
+from redline.protocol.adapter import permission_answer
+from redline.protocol.connection import INVALID_PARAMS, RpcError
+from redline.tools.permission import PermissionOutcome, PermissionRequest
+
+if TYPE_CHECKING:
+    from redline.agents.acp.call import ForeignCall
+    from redline.agents.acp.calls import Calls
+    from redline.agents.acp.watch import Watch
+    from redline.agents.agent import Host
+    from redline.files.seam import Files
+    from redline.tools.recorder import Recorder
+
+_FOR_GOOD = "The agent offers no answer for this once only: allowing it allows it for good."
+_NO_PREVIEW = "The agent did not say what this will change."
+Options = Sequence[Mapping[str, Any]]
+
+
+class Questions:
+    """Puts the questions of one agent to its host."""
+
+    def __init__(
+        self, agent: str, host: Host, calls: Calls, watch: Watch, files: Files, recorder: Recorder
+    ) -> None:
+        self._agent = agent
+        self._host = host
+        self._calls = calls
+        self._watch = watch
+        self._files = files
+        self._recorder = recorder
+
+    async def ask(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The result of one `session/request_permission`."""
+        said = call_said(params.get("toolCall") or {}, starts=False)
+        options = [one for one in params.get("options") or () if isinstance(one, Mapping)]
+        if said is None:
+            raise RpcError(INVALID_PARAMS, "toolCall.toolCallId is missing")
+        if not self._calls.running:
+            return permission_answer(None)  # nobody waits for this any more
+        call = self._calls.linked(said)
+        only_asked = call.only_asked
+        call.take(said, 0.0)
+        call.only_asked = only_asked
+        call.ended = None if call.claim is None else call.ended
+        # What was done before belongs to others: nothing of this call has happened yet.
+        call.answer = "asking"
+        await self._calls.tell(call, whole=True)
+        await self._watch.up_to_date()
+        outcome = await self._put(call, options)
+        return permission_answer(chosen(options, outcome))
+
+    async def _put(self, call: ForeignCall, options: Options) -> PermissionOutcome:
+        seen = call.evidence
+        shown = await preview(call, self._files, self._recorder)
+        edits = not seen.is_shell and seen.kind in ("edit", "delete", "move")
+        paths = shown.paths or (sorted(seen.named) if edits else [])
+        notes = [shown.note or "", _NO_PREVIEW if edits and not shown.changes else ""]
+        kinds = {str(one.get("kind")) for one in options}
+        notes.append(_FOR_GOOD if "allow_once" not in kinds and "allow_always" in kinds else "")
+        request = PermissionRequest(
+            turn=call.turn,
+            call=call.id,
+            tool=f"{self._agent}:{seen.name or seen.kind}",
+            title=seen.title,
+            changes=tuple(shown.changes),
+            paths=tuple(paths),
+            arguments=None if seen.command is None else {"command": seen.command},
+            note=" ".join(note for note in notes if note) or None,
+            allow_session=not shown.faults and bool(shown.changes or seen.command),
+        )
+        try:
+            outcome = await self._host.permission(request)
+            if outcome in ("allow_once", "allow_session"):
+                await self._watch.up_to_date()  # what a user did while this waited is no work of the agent
+        except BaseException:
+            call.answer = "cancelled"
+            raise
+        if outcome in ("allow_once", "allow_session"):
+            call.answer, call.approved, call.unseen = "allowed", dict(shown.expected), bool(shown.faults)
+            await self._watch.note(call)
+        else:
+            call.answer = "cancelled" if outcome == "cancelled" else "rejected"
+        return outcome
+
+
+def chosen(options: Options, outcome: PermissionOutcome) -> str | None:
+    """The id of the option that says what was decided; None: the question is withdrawn.
+
+    Options are told by their kind alone. What was allowed for the session is allowed once each time, so that the next
+    one is compared with the disk, too. A no is never answered by an option that allows.
+    """
+    if outcome == "cancelled":
+        return None
+    allowed = outcome in ("allow_once", "allow_session")
+    wanted = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
+    for kind in wanted:
+        for option in options:
+            if option.get("kind") == kind and isinstance(option.get("optionId"), str):
+                return str(option["optionId"])
+    return None

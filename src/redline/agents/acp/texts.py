@@ -1,0 +1,176 @@
+"""Files that an agent reads and writes through its client (`fs/*`): inside the workspace only, through the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from redline.agents.acp.call import ForeignCall, Step
+from redline.agents.acp.places import key
+from redline.files.seam import FileError, Files, Outcome, Target, Write
+from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
+from redline.tools.tool import Step as Mutation
+from redline.tools.tool import ToolError
+
+if TYPE_CHECKING:
+    from redline.agents.acp.calls import Calls
+    from redline.tools.mutation import Journal, Landed
+    from redline.workspace.observe import Observer
+
+READ_LIMIT = 48 * 2**20
+"""Bytes of a file that is handed over: an answer has to fit into one message."""
+
+_READS_EMPTY = ("gemini",)
+
+
+def takes_missing_for_error(agent: str) -> bool:
+    """`agent`, as it names itself, understands no client's error for "there is no such file", and then cannot create
+    one: it has to be told that the file is empty."""
+    return any(word in agent.lower() for word in _READS_EMPTY)
+
+
+class Texts:
+    """Serves one agent."""
+
+    def __init__(
+        self, files: Files, journal: Journal, calls: Calls, observer: Observer, ended: Callable[[ForeignCall], None]
+    ) -> None:
+        self.missing_is_empty = False
+        """The agent takes no error for "there is no such file": it is told that the file is empty."""
+        self._files = files
+        self._journal = journal
+        self._calls = calls
+        self._observer = observer
+        self._ended = ended
+
+    async def read(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """`line` counts from 1, `limit` counts lines. Text comes as it is, but for a BOM, which is kept by `write`."""
+        path = _path(params)
+        try:
+            target = await self._files.resolve(path)
+            content = await self._files.read(target, READ_LIMIT)
+        except FileError as error:
+            if error.code == "NOT_FOUND" and self.missing_is_empty:
+                return {"content": ""}
+            raise _told(error, path) from error
+        if content.data is None:
+            raise RpcError(INVALID_PARAMS, f"{path} is too large to be read at once ({content.size} bytes).")
+        try:
+            text = content.data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise RpcError(INVALID_PARAMS, f"{path} is not UTF-8 text, so it cannot be handed over as text.") from error
+        return {"content": _lines(text, params.get("line"), params.get("limit"))}
+
+    async def write(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        path, content = _path(params), params.get("content")
+        if not isinstance(content, str):
+            raise RpcError(INVALID_PARAMS, "content is missing")
+        try:
+            target = await self._files.resolve(path)
+            content = await self._as_stored(target, content, params.get("_meta"))
+            await self._apply(target, content)
+        except FileError as error:
+            raise _told(error, path) from error
+        except ToolError as error:
+            raise RpcError(INTERNAL_ERROR, f"{error.code}: {error.message}") from error
+        return {}
+
+    async def _as_stored(self, target: Target, content: str, meta: object) -> str:
+        """With the line ends of the file, where the agent says that it has taken them out. Refuses to overwrite what is
+        no UTF-8 text: the agent cannot have read it."""
+        there = await self._files.stat(target)
+        if there is not None and there.kind == "file":
+            data = (await self._files.read(target, READ_LIMIT)).data
+            if data is not None and not _is_text(data):
+                raise FileError(
+                    "NOT_TEXT",
+                    f"{target.path} is not UTF-8 text; writing it as text would destroy it.",
+                    "Change it with a command that keeps its encoding.",
+                )
+        ending = meta.get("lineEnding") if isinstance(meta, Mapping) else None
+        if isinstance(ending, str) and ending.lower() == "crlf" and "\r" not in content:
+            return content.replace("\n", "\r\n")
+        return content
+
+    async def _apply(self, target: Target, content: str) -> None:
+        landed: list[Landed] = []
+        call, made_up = self._call_for(target), False
+        if call is None:
+            call, made_up = self._calls.own(f"Write {target.path.name}", "edit", str(target.path)), True
+        if not call.told:
+            await self._calls.tell(call, whole=True)
+        self._observer.announce(target.real)
+        try:
+            outcome = await self._journal.apply(
+                Mutation(target, Write(content)), turn=call.turn, call=call.id, expected=None, landed=landed.append,
+                check_masks=False,
+            )  # fmt: skip
+        finally:
+            if landed:
+                self._accept(landed[-1].outcome)
+            else:
+                self._observer.withdraw(target.real)
+        for one in landed:
+            await self._calls.land(call, _step(one))
+        if not landed and outcome.after is not None and made_up:
+            call.warnings.append("The file held this already.")
+        if made_up:
+            self._ended(call)
+
+    def _call_for(self, target: Target) -> ForeignCall | None:
+        """The open call that means to change the file, or names it, or is the only one."""
+        running = [call for call in self._calls.of_turn() if not call.closed and call.may_run]
+        paths = {str(target.real), key(str(target.path))}
+        for fitting in (
+            [call for call in running if paths & {key(path) for path in call.evidence.intended}],
+            [call for call in running if paths & {key(path) for path in call.evidence.named}],
+            [call for call in running if call.ended is None],
+        ):
+            if fitting:
+                return fitting[0] if len(fitting) == 1 else next((c for c in fitting if c.ended is None), fitting[0])
+        return None
+
+    def _accept(self, outcome: Outcome) -> None:
+        after = outcome.after
+        self._observer.accept(
+            outcome.target.real,
+            None if after is None else after.blob,
+            executable=after is not None and after.executable,
+        )
+
+
+def _step(landed: Landed) -> Step:
+    before, after = landed.outcome.before, landed.outcome.after
+    return Step(landed.change, before.data if before is not None else None, after.data if after is not None else None)
+
+
+def _path(params: Mapping[str, Any]) -> str:
+    path = params.get("path")
+    if not isinstance(path, str) or not path:
+        raise RpcError(INVALID_PARAMS, "path is missing")
+    return path
+
+
+def _lines(text: str, line: object, limit: object) -> str:
+    first = line - 1 if isinstance(line, int) and line > 0 else 0
+    count = limit if isinstance(limit, int) and limit >= 0 else None
+    if not first and count is None:
+        return text
+    lines = text.split("\n")
+    kept = [f"{one}\n" for one in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    return "".join(kept[first : None if count is None else first + count])
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in data
+
+
+def _told(error: FileError, path: str) -> RpcError:
+    if error.code == "NOT_FOUND":
+        return RpcError(RESOURCE_NOT_FOUND, f"ENOENT: no such file: {path}", {"uri": path})
+    code = INTERNAL_ERROR if error.code in ("IO", "NO_SPACE") else INVALID_PARAMS
+    return RpcError(code, f"{error.code}: {error.message} {error.remedy}", {"uri": path, "code": error.code})

@@ -1,0 +1,143 @@
+"""Looking at the disk after every call, beside the stream of messages, in the order in which the calls ended.
+
+The agent's messages are taken on meanwhile: so when a change is found, what was announced in the moments after it is
+known, too, and a call that began to write at once is not mistaken for the one before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from redline.agents.acp.call import ForeignCall, Step
+from redline.sessions.gate import GateError
+from redline.sessions.store import StoreError
+from redline.workspace.bounds import Limit
+from redline.workspace.store import BytesError
+
+if TYPE_CHECKING:
+    from redline.agents.acp.calls import Calls
+    from redline.changes.record import FileChange
+    from redline.sessions.log import SessionLog
+    from redline.workspace.observe import Found, Observer
+
+_log = logging.getLogger(__name__)
+
+_Work = ForeignCall | asyncio.Future[None]
+"""A call that has ended; or somebody who waits for a look at the whole workspace."""
+
+
+class Watch:
+    """The eyes of one foreign agent in one session."""
+
+    def __init__(self, observer: Observer, calls: Calls, log: SessionLog) -> None:
+        self.observer = observer
+        self._calls = calls
+        self._log = log
+        self._work: asyncio.Queue[_Work] = asyncio.Queue()
+        self._queued: set[int] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._since = 0.0
+        """When the last look at everything began."""
+        self._noted: set[str] = set()
+        self._limited = False
+        self._fault: Exception | None = None
+
+    async def start(self, known: Mapping[str, FileChange]) -> Sequence[Found]:
+        """Take the first snapshot; what has changed since the last one of an earlier process."""
+        sweep = await self.observer.start(known=known)
+        await self._said(sweep.limited)
+        self._since = asyncio.get_running_loop().time()
+        self._task = asyncio.get_running_loop().create_task(self._run())
+        return sweep.found
+
+    def ended(self, call: ForeignCall) -> None:
+        """Look for what a call has done, and then log its result."""
+        if id(call) not in self._queued:
+            self._queued.add(id(call))
+            self._work.put_nowait(call)
+
+    async def note(self, call: ForeignCall) -> None:
+        """Remember the files that a call names as they are now, where sweeps do not see them."""
+        new = call.evidence.named - self._noted
+        if new and call.may_run:
+            self._noted |= new
+            await self.observer.note(sorted(new))
+
+    async def up_to_date(self) -> None:
+        """Wait until all that ended has been looked for, and look at the whole workspace once more. Raises what kept
+        the log from taking it."""
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._work.put_nowait(waiting)
+        if self._task is None or self._task.done():
+            waiting.set_result(None)
+        await waiting
+        if self._fault is not None:
+            fault, self._fault = self._fault, None
+            raise fault
+
+    async def refresh(self) -> None:
+        """Between turns: let what the user has done meanwhile be the state to start from."""
+        await self.up_to_date()
+        self._noted.clear()
+
+    async def keep(self) -> None:
+        with suppress(BytesError, OSError):
+            await self.observer.keep()
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+        await self.keep()
+        await self.observer.close()
+
+    async def _run(self) -> None:
+        while True:
+            batch = [await self._work.get()]
+            while not self._work.empty():
+                batch.append(self._work.get_nowait())
+            calls = [work for work in batch if isinstance(work, ForeignCall)]
+            self._queued -= {id(call) for call in calls}
+            try:
+                await self._look(calls)
+            except (StoreError, GateError, BytesError, OSError) as fault:
+                self._fault = fault
+            except Exception as fault:
+                _log.exception("a look at the workspace failed")
+                self._fault = fault
+            finally:
+                for work in batch:
+                    if not isinstance(work, ForeignCall) and not work.done():
+                        work.set_result(None)
+
+    async def _look(self, calls: Sequence[ForeignCall]) -> None:
+        now = asyncio.get_running_loop().time
+        for call in calls:
+            named = sorted(call.evidence.named)
+            if named:
+                await self._calls.settle(_steps(await self.observer.look(named)), self._since)
+        begun = now()
+        sweep = await self.observer.sweep()
+        await self._calls.settle(_steps(sweep.found), self._since)
+        self._since = begun
+        for call in calls:
+            await self._calls.close(call)
+        await self._said(sweep.limited)
+        if sweep.found or calls:
+            await self.keep()
+
+    async def _said(self, limit: Limit | None) -> None:
+        if limit is None or self._limited:
+            return
+        self._limited = True
+        notice = {"level": "warning", "code": limit.code, "message": limit.message, "remedy": limit.remedy}
+        await self._log.append("notice/raised", {"turn": self._calls.turn, **notice})
+
+
+def _steps(found: Sequence[Found]) -> list[Step]:
+    return [Step(one.change, one.before, one.after) for one in found]
+

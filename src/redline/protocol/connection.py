@@ -1,0 +1,245 @@
+"""A JSON-RPC peer on two streams, as the Agent Client Protocol uses it: either side may ask the other.
+
+What arrives is handled strictly in its order, one message after the other, and the next one is read only then: so the
+order is kept, and a peer that floods is slowed down by its own pipe instead of filling our memory. A request is handed
+over in its place and answered whenever its answer is ready, so one that waits for a person holds nothing up. An answer
+to our own request, too, is given in its place: what came before it has been handled by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, Protocol
+
+from redline.protocol.framing import MESSAGE_LIMIT, Lines, Overlong
+
+_log = logging.getLogger(__name__)
+
+_CHUNK = 256 * 1024
+_LARGE = 1 << 20
+"""Bytes of a message above which it is read in a thread."""
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+AUTH_REQUIRED = -32000
+RESOURCE_NOT_FOUND = -32002
+
+
+class RpcError(Exception):
+    """An error as JSON-RPC has it: what a peer answered to us, or, raised by a handler, what we answer to it."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(f"{message} ({code})")
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class ConnectionClosed(Exception):  # noqa: N818 - it says what happened
+    """The peer is gone, or the connection was closed by us."""
+
+
+class Peer(Protocol):
+    """What a connection hands what it receives to."""
+
+    async def notified(self, method: str, params: Any) -> None:
+        """A notification. The next message is read once this returns."""
+        ...
+
+    async def asked(self, method: str, params: Any) -> Any:
+        """A request; returns the result, or raises `RpcError`. Runs as a task of its own, begun in order."""
+        ...
+
+    async def faulty(self, fault: str) -> None:
+        """Something that cannot be read as a message; it was passed over."""
+        ...
+
+
+class Connection:
+    """Made with two streams; `run` reads until the peer's end. All of it belongs to one event loop."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        peer: Peer,
+        *,
+        limit: int = MESSAGE_LIMIT,
+        tap: Callable[[str, bytes], None] | None = None,
+    ) -> None:
+        """`limit`: bytes of one message. `tap` sees each raw frame with its direction, "in" or "out"."""
+        self._reader = reader
+        self._writer = writer
+        self._peer = peer
+        self._lines = Lines(limit)
+        self._limit = limit
+        self._tap = tap
+        self._next = 0
+        self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._answering: set[asyncio.Task[None]] = set()
+        self._writing = asyncio.Lock()
+        self.closed = False
+
+    # Asking.
+
+    async def request(self, method: str, params: Mapping[str, Any], *, seconds: float | None = None) -> Any:
+        """Ask, and wait for the answer. Raises `RpcError`, `ConnectionClosed`, or TimeoutError after `seconds`."""
+        if self.closed:
+            raise ConnectionClosed(method)
+        self._next += 1
+        key = str(self._next)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[key] = answer
+        try:
+            async with asyncio.timeout(seconds):
+                await self._send({"jsonrpc": "2.0", "id": self._next, "method": method, "params": params})
+                return await answer
+        finally:
+            self._waiting.pop(key, None)
+
+    async def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        await self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    # Receiving.
+
+    async def run(self) -> None:
+        """Read until the peer closes its side; then everything that waits for it gets `ConnectionClosed`."""
+        try:
+            while chunk := await self._reader.read(_CHUNK):
+                for line in self._lines.feed(chunk):
+                    await self._take(line)
+            torn = self._lines.rest()
+            if torn is not None:
+                await self._take(torn)
+        except (ConnectionError, OSError) as error:
+            _log.debug("the peer's stream broke: %s", error)
+        finally:
+            self.abort()
+
+    def abort(self) -> None:
+        """Give up: nothing more is sent or awaited."""
+        self.closed = True
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(ConnectionClosed("the peer is gone"))
+                answer.exception()
+        for task in self._answering:
+            task.cancel()
+        with suppress(Exception):
+            self._writer.close()
+
+    async def _take(self, line: bytes | Overlong) -> None:
+        if isinstance(line, Overlong):
+            await self._pass_over(line)
+            return
+        if self._tap is not None:
+            self._tap("in", line)
+        try:
+            message = json.loads(line) if len(line) < _LARGE else await asyncio.to_thread(json.loads, line)
+        except (ValueError, RecursionError) as error:
+            start = line[:80].decode("utf-8", "backslashreplace")
+            await self._told(f"A line that is not JSON was passed over ({error}): {start!r}")
+            return
+        for one in message if isinstance(message, list) else [message]:
+            await self._dispatch(one)
+
+    async def _dispatch(self, message: Any) -> None:
+        if not isinstance(message, dict):
+            await self._told("A JSON value that is no message was passed over.")
+            return
+        method, identity = message.get("method"), message.get("id")
+        if isinstance(method, str) and "id" in message and identity is not None:
+            self._answer(method, identity, message.get("params"))
+            await asyncio.sleep(0)  # it begins before the next message is handled
+        elif isinstance(method, str):
+            try:
+                await self._peer.notified(method, message.get("params"))
+            except Exception:
+                _log.exception("the notification %s could not be handled", method)
+        elif "result" in message or "error" in message:
+            self._resolve(json.dumps(identity), message)
+        else:
+            await self._told("A message that is no request, notification or answer was passed over.")
+
+    def _resolve(self, key: str, message: Mapping[str, Any]) -> None:
+        answer = self._waiting.get(key) or self._waiting.get(key.strip('"'))
+        if answer is None or answer.done():
+            _log.debug("an answer to nothing: id %s", key)
+            return
+        error = message.get("error")
+        if error is None:
+            answer.set_result(message.get("result"))
+        else:
+            answer.set_exception(_error_of(error))
+
+    async def _pass_over(self, line: Overlong) -> None:
+        """Say it to whoever waits: to our own caller, or to the peer that asked."""
+        size = f"{line.size} bytes, over the limit of {self._limit}"
+        if line.method is None and line.id is not None and line.id in self._waiting:
+            answer = self._waiting[line.id]
+            if not answer.done():
+                answer.set_exception(RpcError(INVALID_REQUEST, f"The answer was too large: {size}."))
+        elif line.method is not None and line.id is not None:
+            with suppress(ValueError, ConnectionClosed):
+                error = {"code": INVALID_REQUEST, "message": f"The message is too large: {size}."}
+                await self._send({"jsonrpc": "2.0", "id": json.loads(line.id), "error": error})
+        await self._told(f"A message was too large and was passed over ({line.method or 'an answer'}: {size}).")
+
+    async def _told(self, fault: str) -> None:
+        try:
+            await self._peer.faulty(fault)
+        except Exception:
+            _log.exception("a fault of the peer could not be told: %s", fault)
+
+    # Answering.
+
+    def _answer(self, method: str, identity: Any, params: Any) -> None:
+        work = self._work_out(method, identity, self._peer.asked(method, params))
+        task = asyncio.get_running_loop().create_task(work)
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _work_out(self, method: str, identity: Any, work: Awaitable[Any]) -> None:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": identity}
+        try:
+            message["result"] = await work
+        except RpcError as error:
+            message["error"] = {"code": error.code, "message": error.message}
+            if error.data is not None:
+                message["error"]["data"] = error.data
+        except Exception as fault:
+            _log.exception("the request %s could not be answered", method)
+            message["error"] = {"code": INTERNAL_ERROR, "message": f"{type(fault).__name__}: {fault}"}
+        with suppress(ConnectionClosed):
+            await self._send(message)
+
+    async def _send(self, message: Mapping[str, Any]) -> None:
+        frame = json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
+        if self._tap is not None:
+            self._tap("out", frame)
+        async with self._writing:
+            if self.closed:
+                raise ConnectionClosed("nothing can be sent any more")
+            try:
+                self._writer.write(frame)
+                await self._writer.drain()
+            except (ConnectionError, OSError, RuntimeError) as error:
+                raise ConnectionClosed(f"the peer does not listen: {error}") from error
+
+
+def _error_of(error: Any) -> RpcError:
+    if not isinstance(error, Mapping):
+        return RpcError(INTERNAL_ERROR, str(error)[:2000])
+    code, message = error.get("code"), error.get("message")
+    return RpcError(
+        code if isinstance(code, int) else INTERNAL_ERROR,
+        message if isinstance(message, str) else json.dumps(error, default=str)[:2000],
+        error.get("data"),
+    )
