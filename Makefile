@@ -28,6 +28,7 @@ types: $(VENV)/.dev
 
 floors: $(VENV)/.dev
 	$(BIN)/lint-imports
+	$(BIN)/deptry src
 
 check-tests: $(VENV)/.dev
 	$(BIN)/pytest -n $(WORKERS)
