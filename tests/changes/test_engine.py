@@ -217,7 +217,10 @@ def test_a_block_applies_like_any_other_answer(old: list[bytes], new: list[bytes
     if before == after or not before or not after:
         return
     head = comparing.trim.common_head(before, after)
-    block = comparing._block(before, after, head, comparing.trim.common_tail(before, after, head))
+    tail = comparing.trim.common_tail(before, after, head)
+    start = before.rfind(b"\n", 0, head) + 1
+    end = comparing.trim.tail_start(before, after, start, tail)
+    block = comparing._block(before, after, start, end, exact=False)
     finished = not after or after.endswith(b"\n")
     assert apply_hunks(before, block.hunks, final_newline=finished) == after
 

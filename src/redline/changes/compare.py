@@ -54,12 +54,17 @@ def comparison(before: bytes, after: bytes) -> Comparison:
         return Comparison(engine.hunks_of(small, 0, finished=finished), *small[1:])
     head = trim.common_head(before, after)
     tail = trim.common_tail(before, after, head)
+    start = before.rfind(b"\n", 0, head) + 1
+    old_end = trim.tail_start(before, after, start, tail)
+    new_end = old_end + len(after) - len(before)
+    if _is_one_line(before, start, old_end) and _is_one_line(after, start, new_end):
+        return _block(before, after, start, old_end, exact=True)
     neighbours = NEIGHBOURS
     while True:
         cut = trim.cut(before, after, head, tail, neighbours)
         found = worker.search(*trim.middles(before, after, cut))
         if found is None:
-            return _block(before, after, head, tail)
+            return _block(before, after, start, old_end, exact=old_end == start or new_end == start)
         lines_above = before.count(b"\n", 0, cut.start)
         hunks = engine.hunks_of(found, lines_above, finished=finished)
         if trim.is_settled(hunks, lines_above, cut, before):
@@ -168,11 +173,12 @@ def _one_sided(before: bytes, after: bytes) -> Comparison:
     return Comparison((hunk,), len(added), len(removed))
 
 
-def _block(before: bytes, after: bytes, head: int, tail: int) -> Comparison:
-    """All that lies between the common head and tail as one hunk. Its counts are bounds, except where one side has
-    nothing there."""
-    start = before.rfind(b"\n", 0, head) + 1
-    old_end = trim.tail_start(before, after, start, tail)
+def _is_one_line(data: bytes, start: int, end: int) -> bool:
+    return start < end and data.find(b"\n", start, end - 1) < 0
+
+
+def _block(before: bytes, after: bytes, start: int, old_end: int, *, exact: bool) -> Comparison:
+    """The whole lines between the common head and tail, from `start` to `old_end` of `before`, as one hunk."""
     new_end = old_end + len(after) - len(before)
     top, bottom = start, old_end
     for _ in range(engine.CONTEXT):
@@ -189,7 +195,7 @@ def _block(before: bytes, after: bytes, head: int, tail: int) -> Comparison:
         new_lines,
         (*above, *removed, *added, *below),
     )
-    return Comparison((hunk,), len(added), len(removed), exact=not removed or not added)
+    return Comparison((hunk,), len(added), len(removed), exact)
 
 
 def lines_of(data: bytes) -> list[str]:
