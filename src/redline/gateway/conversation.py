@@ -170,7 +170,7 @@ class Conversation:
         rule = rule_for(
             source,
             shows_changes={one.name.strip().lower(): one.shows_changes for one in self.fanout.surfaces},
-            observation=isinstance(self._agent, ObservingAgent) and self._agent.observes,
+            observation=isinstance(self._agent, ObservingAgent),
         )
         text = turn_text(rule, self._began_with)
         await self._announce()

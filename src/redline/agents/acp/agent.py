@@ -114,7 +114,7 @@ class AcpAgent:
     async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:
         """Work through one turn. `Agent.prompt` says what is promised."""
         try:
-            link = await self._ready(turn)
+            link = await self.connect(turn)
         except LinkError as problem:
             await self._drop()
             return Stop("failed", problem.code, problem.message, problem.remedy)
@@ -148,8 +148,8 @@ class AcpAgent:
 
     # A session with the agent.
 
-    async def _ready(self, turn: int) -> Link:
-        """The agent, running and in a session. Raises `LinkError`."""
+    async def connect(self, turn: int) -> Link:
+        """The agent, running and in a session, for `turn`; nothing is done where it is. Raises `LinkError`."""
         if self._past is None:
             await self.take_up(())
         assert self._past is not None

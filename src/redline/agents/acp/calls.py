@@ -122,21 +122,26 @@ class Calls:
     async def tell(self, call: ForeignCall, *, whole: bool) -> None:
         """Log what is new of a call. `whole`: all of it; else only what is small."""
         seen = await self._seen(call)
-        data: dict[str, Any] = {"title": seen.title, "kind": seen.kind, "locations": [dict(one) for one in seen.locations]}
+        data: dict[str, Any] = {
+            "title": seen.title,
+            "kind": seen.kind,
+            "locations": [dict(one) for one in seen.locations],
+        }
         if not call.closed:
             data["status"] = "running" if call.fields.get("status") not in (None, "pending") else "proposed"
         output = self._output(call)
         if call.ended is None and output:
             data["content"] = [text_block(output[-_LIVE_OUTPUT:])]
-        if whole or len(str(call.fields.get("rawInput", ""))) < _LIVE_OUTPUT:
-            data["arguments"] = await self._bulk.slim(call.fields.get("rawInput"))
-            if not call.changes and not call.closed:
-                data["changes"] = [to_json(change) for change in seen.proposed]
+        if call.fields.get("rawInput") and (whole or len(str(call.fields.get("rawInput", ""))) < _LIVE_OUTPUT):
+            data["arguments"] = await self._bulk.slim(call.fields["rawInput"])
+        if whole and not call.changes and not call.closed:
+            data["changes"] = [to_json(change) for change in seen.proposed]
         new = {name: value for name, value in data.items() if value and call.told.get(name) != value}
         call.told.update(new)
         call.due, call.pause = self._now() + call.pause, min(call.pause * 2, _LONGEST_PAUSE)
         if "kind" in new and len(call.told) == len(new):
-            opened = {"arguments": new.pop("arguments", None), "proposed": new.pop("changes", [])}
+            opened = {name: new.pop(name) for name in ("arguments",) if name in new}
+            opened["proposed"] = new.pop("changes", [])
             start = {"name": "", "kind": new.pop("kind"), "title": new.pop("title"), **opened}
             await self._append("tool/call", call, start)
         if new and not (new.keys() == {"status"} and new["status"] == "proposed"):

@@ -7,15 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp.link import Choices
-from redline.changes.codec import from_json
+from redline.workspace.known import LastChanges
 
 if TYPE_CHECKING:
     from redline.changes.record import FileChange
     from redline.sessions.events import Event
     from redline.sessions.log import SessionLog
-
-_WITH_CHANGES = ("tool/result", "tool/update", "workspace/changed", "change/reverted")
-_ON_DISK = ("result", "observed")
 
 
 @dataclass(slots=True)
@@ -23,8 +20,12 @@ class Past:
     session: str = ""
     """The agent's own id of it; empty: it had none."""
     chosen: Mapping[str, Any] = field(default_factory=dict)
-    changes: dict[str, FileChange] = field(default_factory=dict)
-    """By path, the last change of each file."""
+    _last: LastChanges = field(default_factory=LastChanges)
+
+    @property
+    def changes(self) -> Mapping[str, FileChange]:
+        """By path, the last change of each file."""
+        return self._last.by_path
 
     @classmethod
     async def read(cls, log: SessionLog) -> Past:
@@ -50,11 +51,4 @@ class Past:
                 self.session = agent["session"]
             if isinstance(agent.get("chosen"), Mapping):
                 self.chosen = agent["chosen"]
-        if event.type in _WITH_CHANGES and isinstance(data.get("changes"), list):
-            for value in data["changes"]:
-                try:
-                    change = from_json(value)
-                except (ValueError, TypeError):
-                    continue
-                if change.provenance in _ON_DISK:
-                    self.changes[change.path] = change
+        self._last.take(event)

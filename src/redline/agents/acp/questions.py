@@ -27,9 +27,7 @@ Options = Sequence[Mapping[str, Any]]
 class Questions:
     """Puts the questions of one agent to its host."""
 
-    def __init__(
-        self, agent: str, host: Host, calls: Calls, watch: Watch, files: Files, recorder: Recorder
-    ) -> None:
+    def __init__(self, agent: str, host: Host, calls: Calls, watch: Watch, files: Files, recorder: Recorder) -> None:
         self._agent = agent
         self._host = host
         self._calls = calls

@@ -140,4 +140,3 @@ class Watch:
 
 def _steps(found: Sequence[Found]) -> list[Step]:
     return [Step(one.change, one.before, one.after) for one in found]
-
