@@ -1,0 +1,36 @@
+"""Which live agents run when: two in every run of the tests, all with `make interop`. Nothing is left out unsaid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from interop.endpoint import Endpoint
+
+_LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "interop: a real agent against the scripted endpoint (make interop runs all)")
+    config.addinivalue_line("markers", "everyday: one of the real agents that every run of the tests includes")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "interop" in str(config.option.markexpr):
+        return
+    left = [item for item in items if item.get_closest_marker("interop") and not item.get_closest_marker("everyday")]
+    if left:
+        items[:] = [item for item in items if item not in left]
+        config.hook.pytest_deselected(items=left)
+        config.stash[_LEFT_OUT] = len(left)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if count := config.stash.get(_LEFT_OUT, 0):
+        terminalreporter.write_line(f"{count} runs of further real agents were left to: make interop")
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with Endpoint() as served:
+        yield served
