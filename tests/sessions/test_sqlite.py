@@ -45,16 +45,16 @@ class TestSqliteStore(StoreContract):
 async def test_the_folder_and_the_files_are_private(open_store: OpenStore, file: Path) -> None:
     store = await open_store()
     await store.append([event("s", 1)], durable=True)
-    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert _mode(file.parent) == 0o700
     files = list(file.parent.iterdir())
     assert len(files) == 3
-    assert {stat.S_IMODE(each.stat().st_mode) for each in files} == {0o600}
+    assert {_mode(each) for each in files} == {0o600}
 
 
 async def test_a_folder_of_the_user_keeps_its_mode(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
+    os.chmod(tmp_path, 0o755)  # noqa: PTH101
     await SqliteStore.open(tmp_path / "log.db").close()
-    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+    assert _mode(tmp_path) == 0o755
 
 
 async def test_rows_are_plain_and_can_be_queried(open_store: OpenStore, file: Path) -> None:
@@ -117,12 +117,7 @@ class TestDamage:
         text = "x" * 20_000
         await store.append([event("t", seq, text=text) for seq in range(1, 21)], durable=True)
         await store.close()
-        content = bytearray(file.read_bytes())
-        # The second page of a long row's overflow chain: its pointer to the next page is made to lead nowhere.
-        places = [at for at in range(0, len(content), 4096) if content[at + 4 : at + 4096] == b"x" * 4092]
-        at = places[len(places) // 2]
-        content[at : at + 4] = b"\xff\xff\xff\xff"
-        file.write_bytes(bytes(content))
+        _break_one_page(file)
         items = await (await open_store()).read("t")
         assert [item.seq for item in items] == list(range(1, 21))
         assert sum(isinstance(item, Damaged) for item in items) == 1
@@ -134,12 +129,12 @@ class TestOpening:
         await store.append(run_of("s", 1, 3), durable=True)
         await store.close()
         _change(file, f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
-        before = file.read_bytes()
+        before = _content(file)
         with pytest.raises(StoreError) as refused:
             SqliteStore.open(file)
         assert refused.value.code == "NEWER_SCHEMA"
         assert "Update Redline" in refused.value.remedy
-        assert file.read_bytes() == before
+        assert _content(file) == before
 
     async def test_a_writer_stops_when_a_newer_program_has_changed_the_tables(
         self, open_store: OpenStore, file: Path
@@ -296,6 +291,23 @@ def _change(file: Path, statement: str) -> None:
     connection = sqlite3.connect(file, isolation_level=None)
     connection.execute(statement)
     connection.close()
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def _content(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+def _break_one_page(file: Path) -> None:
+    """In the middle of a long row's chain of pages, the pointer to the next page is made to lead nowhere."""
+    content = bytearray(file.read_bytes())
+    places = [at for at in range(0, len(content), 4096) if content[at + 4 : at + 4096] == b"x" * 4092]
+    at = places[len(places) // 2]
+    content[at : at + 4] = b"\xff\xff\xff\xff"
+    file.write_bytes(bytes(content))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ they do not know and keep its place. A file change inside `data` is the JSON for
 | agent/exited        | reason, code?                                                                                  |
 | agent/update        | anything else that an agent sends, verbatim                                                    |
 | turn/started        | turn (from 1), source (the surface, or "undo"), rule                                           |
-| turn/ended          | turn, reason: completed, cancelled, failed, limit, interrupted; error?: {code, message, remedy} |
+| turn/ended          | turn, reason: completed, cancelled, failed, limit, interrupted; error?: {code, message, remedy}|
 | user/message        | turn, content: blocks                                                                          |
 | assistant/message   | turn, message (id), text: a further part of that message; parts of one id join without a gap   |
 | assistant/thought   | the same                                                                                       |
@@ -30,7 +30,7 @@ they do not know and keep its place. A file change inside `data` is the JSON for
 |                     | seen?: [{path, blob}], what the model has now read or written; observed?, as above;            |
 |                     | proposed?: what a foreign agent reported and did not do                                        |
 | permission/asked    | turn, call, request (id), title, changes, options: {id, kind, name}                            |
-| permission/answered | turn, call, request, outcome: allow_once, allow_session, reject, cancelled, unavailable; by     |
+| permission/answered | turn, call, request, outcome: allow_once, allow_session, reject, cancelled, unavailable; by |
 | file/intent         | turn, call, operation, path, real, moved_to?, before, after (blobs or null), kept, change      |
 | workspace/changed   | turn, changes, during?: call ids                                                               |
 | change/reverted     | turn, call, of: [{turn, call}], changes                                                        |
