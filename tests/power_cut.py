@@ -54,7 +54,12 @@ class Power:
 
     def _submitting(self, events: Any, *, durable: bool, settled: Callable[[StoreError | None], None]) -> None:
         name = _EVENTS.get(events[0].type, "")
-        self.reach(f"before the {name}")
+        try:
+            self.reach(f"before the {name}")
+        except PowerCut as cut:
+            # The log calls this from the event loop, which is no place to raise in.
+            asyncio.get_running_loop().call_soon(settled, cut)
+            return
 
         def committed(error: StoreError | None) -> None:
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from redline.tools.recovery import Recovery, recover
 from runner_bench import RunnerBench, opened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from redline.sessions.events import Event
 
@@ -148,13 +149,6 @@ async def test_an_all_or_nothing_that_was_being_taken_back_claims_what_is_left(b
 async def test_calls_that_followed_one_another_on_a_file_are_each_judged_by_the_next(bench: RunnerBench) -> None:
     await bench.start_turn(1)
 
-    async def wait(arguments: object, context: object) -> object:
-        import asyncio
-
-        await asyncio.Event().wait()
-        return []
-
-    bench.script.body = wait
     await bench.call("write", path="a.txt", content="one\n")
     calls = [
         bench.call_of("edit", path="a.txt", old="one", new="two"),
@@ -228,12 +222,13 @@ async def test_a_crash_within_recovery_is_recovered_by_the_next(bench: RunnerBen
     written = 0
     submit = again.store.submit
 
-    def cut(events: list[Event], **rest: object) -> None:
+    def cut(events: list[Event], *, durable: bool, settled: Callable[[BaseException | None], None]) -> None:
         nonlocal written
         if written == after:
-            raise PowerCut
+            asyncio.get_running_loop().call_soon(settled, PowerCut())
+            return
         written += 1
-        submit(events, **rest)
+        submit(events, durable=durable, settled=settled)
 
     again.store.submit = cut
     with pytest.raises(PowerCut):

@@ -388,3 +388,25 @@ async def test_live_output_is_shown_while_a_call_runs(bench: RunnerBench) -> Non
     await bench.call("script", command="x")
     updates = await bench.events("tool/update")
     assert [event.data["content"][0]["text"] for event in updates] == ["first\n"]
+
+
+async def test_a_stale_edit_that_would_change_nothing_is_told_as_stale(bench: RunnerBench) -> None:
+    path = await bench.seen("a.txt", "one\ntwo\n")
+    path.write_text("one\nTWO\n")
+    result = await bench.call("edit", path="a.txt", old="one", new="one")
+    assert result.error is not None
+    assert result.error.code == "STALE"
+
+
+async def test_a_text_that_the_user_had_just_saved_is_known_once_written(bench: RunnerBench) -> None:
+    path = await bench.seen("a.txt", "one\n")
+
+    def answer(request: object) -> str:
+        path.write_text("two\n")
+        return "allow_once"
+
+    bench.answer = answer
+    result = await bench.call("write", path="a.txt", content="two\n")
+    assert (result.status, list(result.changes)) == ("completed", [])
+    bench.answer = "allow_once"
+    assert (await bench.call("edit", path="a.txt", old="two", new="three")).status == "completed"

@@ -8,20 +8,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redline.changes.codec import to_json
 from redline.changes.record import FileChange
-from redline.files.seam import Blob, Content, FileError, Files, Move, Outcome, Target
+from redline.files.seam import Blob, Content, FileError, Files, Move, Outcome, Target, Write, WriteBytes
 from redline.sessions.gate import GateError, check
 from redline.sessions.store import StoreError
 from redline.tools.ending import CANCELLED, REFUSALS, Ending, Problem, Status, named, said_of, tool_fault
 from redline.tools.landed import inverse, net
 from redline.tools.mutation import Journal, Landed, to_its_end
 from redline.tools.permission import Permission, PermissionOutcome, PermissionRequest
-from redline.tools.proposal import Proposal, needs_a_person, propose
+from redline.tools.proposal import Proposal, needs_a_person, propose, unchanged
 from redline.tools.tool import Step, Tool, ToolError, ToolOutput, ToolResult, text_block
 
 if TYPE_CHECKING:
@@ -65,7 +65,9 @@ class RunningCall:
         knowledge: Knowledge,
         permission: Permission,
         workspace: Path,
+        about_to_run: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """`about_to_run`: awaited once the call may run, just before it does."""
         self.turn = turn
         self.id = identity
         self.tool = tool
@@ -76,6 +78,7 @@ class RunningCall:
         self._knowledge = knowledge
         self._permission = permission
         self._workspace = workspace
+        self._about_to_run = about_to_run
         self._approved: list[Proposal] = []
         self._landed: list[Landed] = []
         self._seen: dict[str, Blob] = {}
@@ -92,10 +95,11 @@ class RunningCall:
     async def reads(self) -> Sequence[Target] | None:
         return await self.tool.reads(self._arguments, self.files)
 
-    async def propose(self) -> list[FileChange]:
-        """The proposal of the whole call, against the files as they are now. Raises as `plan` does."""
+    async def propose(self, steps: Sequence[Step] | None = None) -> list[FileChange]:
+        """The proposal of the whole call, against the files as they are now. `steps`: its plan, where that was just
+        made. Raises as `plan` does."""
         proposals: dict[str, Proposal] = {}
-        for step in await self.plan():
+        for step in await self.plan() if steps is None else steps:
             # Of two steps on one file the second depends on what the first does: it is proposed when its turn comes.
             if step.target.key not in proposals:
                 proposals[step.target.key] = await propose(step, self.files, self._knowledge, self._journal.recorder)
@@ -113,6 +117,8 @@ class RunningCall:
         try:
             if self.tool.asks or any(proposal.change is not None for proposal in self._approved):
                 await self._ask(self._approved)
+            if self._about_to_run is not None:
+                await self._about_to_run()
             output = await self.tool.execute(self._arguments, self)
             return await self._completed(output if isinstance(output, ToolOutput) else ToolOutput(output))
         except NotApprovedError as refusal:
@@ -282,9 +288,12 @@ class RunningCall:
         return proposal
 
     async def _apply(self, step: Step, expected: Blob | None) -> Outcome:
-        return await self._journal.apply(
+        outcome = await self._journal.apply(
             step, turn=self.turn, call=self.id, expected=expected, landed=self._note_landed
         )
+        if unchanged(outcome) and outcome.after is not None and isinstance(step.action, Write | WriteBytes):
+            self._see(outcome.target.key, outcome.after.blob)  # whoever gave the whole text knows what is there
+        return outcome
 
     def _note_landed(self, landed: Landed) -> None:
         self._landed.append(landed)

@@ -16,7 +16,7 @@ from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
 from redline.tools.proposal import refuse_masks, unchanged
 from redline.tools.tool import Step, ToolError
-from redline.tools.verdict import Verdict, judge, look, places
+from redline.tools.verdict import Verdict, judge, look_at, places
 from redline.workspace.store import BytesError, ByteStore
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class Journal:
     store: ByteStore
     log: SessionLog
     recorder: Recorder
+    told: Callable[[Outcome], None] | None = None
+    """Hears of every mutation that is on the disk."""
 
     async def apply(
         self,
@@ -70,7 +72,13 @@ class Journal:
         tells nobody. Raises `FileError`, or `ToolError` with the code of the log's or the store's fault; the file is
         then as it was.
         """
-        return await to_its_end(self._apply(step, turn, call, expected, landed, facts or {}, check_masks))
+
+        def heard(done: Landed) -> None:
+            if self.told is not None:
+                self.told(done.outcome)
+            landed(done)
+
+        return await to_its_end(self._apply(step, turn, call, expected, heard, facts or {}, check_masks))
 
     async def _apply(
         self,
@@ -110,8 +118,9 @@ class Journal:
         return outcome
 
     async def _verdict(self, outcome: Outcome) -> Verdict:
-        touched = places(outcome)
-        return judge(touched, [await look(self.files, place) for place in touched])
+        """Whether the places of a mutation that has just been made hold what it put there."""
+        targets = [outcome.target] if outcome.moved_to is None else [outcome.target, outcome.moved_to]
+        return judge(places(outcome), [await look_at(self.files, target) for target in targets])
 
     async def _record(
         self, outcome: Outcome, turn: int, call: str, facts: Mapping[str, Any]

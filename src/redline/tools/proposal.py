@@ -76,7 +76,7 @@ async def _preview(step: Step, files: Files, knowledge: Knowledge | None) -> Out
     try:
         outcome = await files.preview(target, step.action)
     except FileError as error:
-        if error.code in ("NO_MATCH", "AMBIGUOUS", "NOT_TEXT"):
+        if error.code in ("NO_MATCH", "AMBIGUOUS", "NO_CHANGE", "NOT_TEXT"):
             # A text that no longer matches is better told as what it is: the file has moved on since it was read.
             knowledge.check(target.key, str(target.path), (await files.read(target)).blob)
             _explain_masks(step.action, error)

@@ -28,7 +28,8 @@ from redline.tools.ending import CANCELLED, Ending, Problem, Status, said_of, to
 from redline.tools.knowledge import Knowledge, seen_entries
 from redline.tools.mutation import Journal, to_its_end
 from redline.tools.recorder import Recorder
-from redline.tools.tool import ContentBlock, Tool, ToolError, Toolset, text_block
+from redline.tools.sight import Sight
+from redline.tools.tool import ContentBlock, Step, Tool, ToolError, Toolset, text_block
 from redline.workspace.store import BytesError, ByteStore
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from redline.sessions.log import SessionLog
     from redline.sessions.redaction import Redactor
     from redline.tools.permission import Permission
+    from redline.workspace.observe import Observer
 
 _log = logging.getLogger(__name__)
 
@@ -84,6 +86,8 @@ class _Slot:
     writes: frozenset[str] | None = frozenset()
     """Keys of the files that it will change; None: unknown, so it might be any."""
     reads: frozenset[str] | None = frozenset()
+    steps: Sequence[Step] | None = None
+    """As planned before anything of the message ran."""
     after: list[int] = field(default_factory=list)
     """Calls of the same message that must be done first."""
     proposed: list[FileChange] = field(default_factory=list)
@@ -105,14 +109,18 @@ class Runner:
         redactor: Redactor,
         *,
         workspace: Path,
+        observer: Observer | None = None,
     ) -> None:
+        """`observer`: finds what calls change behind the seam; None: nobody looks."""
         self.knowledge = Knowledge()
+        self.sight = Sight(observer, log) if observer is not None else None
         self._toolset = toolset
         self._log = log
         self._permission = permission
         self._workspace = workspace
         self._recorder = Recorder(redactor)
-        self._journal = Journal(files, store, log, self._recorder)
+        told = self.sight.landed if self.sight is not None else None
+        self._journal = Journal(files, store, log, self._recorder, told)
 
     async def restore(self) -> None:
         """After a restart: take from the log what the model has read and written."""
@@ -124,6 +132,8 @@ class Runner:
         Raises `StoreError` where the log takes no `tool/call`, before anything was executed. When cancelled, calls that
         run are ended and recorded as cancelled, and so are those that have not begun; then it raises CancelledError.
         """
+        if self.sight is not None:
+            await self.sight.ready()
         slots = [self._slot(turn, call) for call in calls]
         tasks: list[asyncio.Task[Ending]] = []
         results: list[CallResult] = []
@@ -166,6 +176,7 @@ class Runner:
 
     def _running(self, turn: int, slot: _Slot, arguments: BaseModel) -> RunningCall:
         assert slot.tool is not None
+        sight = self.sight if slot.tool.touches_workspace else None
         return RunningCall(
             turn=turn,
             identity=slot.call.id,
@@ -176,6 +187,7 @@ class Runner:
             knowledge=self.knowledge,
             permission=self._permission,
             workspace=self._workspace,
+            about_to_run=None if sight is None else lambda: sight.tell(turn),
         )
 
     def _masked_command(self, slot: _Slot) -> Problem | None:
@@ -203,6 +215,7 @@ class Runner:
         assert slot.running is not None
         try:
             steps = await slot.running.plan()
+            slot.steps = steps
             if steps:
                 slot.writes = slot.reads = frozenset(
                     key
@@ -215,12 +228,14 @@ class Runner:
             slot.writes = slot.reads = None
             return
         slot.reads = None if reads is None else frozenset(target.key for target in reads)
-        slot.writes = frozenset() if reads is not None or slot.running.tool.kind in ("read", "search") else None
+        tool = slot.running.tool
+        only_looks = reads is not None or tool.kind in ("read", "search")
+        slot.writes = frozenset() if only_looks and not tool.touches_workspace else None
 
     async def _propose(self, slot: _Slot) -> None:
         assert slot.running is not None
         try:
-            slot.proposed = await slot.running.propose()
+            slot.proposed = await slot.running.propose(None if slot.after else slot.steps)
         except (ToolError, FileError) as error:
             slot.problem = self._told(Problem(error.code, error.message, error.remedy))
         except Exception as fault:
@@ -271,7 +286,10 @@ class Runner:
                 await self._propose_late(slot)
             if slot.problem is not None or slot.running is None:
                 return refused(slot.problem or CANCELLED)
-            return await slot.running.run()
+            if self.sight is None or not slot.running.tool.touches_workspace:
+                return await slot.running.run()
+            ending = await slot.running.run()
+            return await to_its_end(self._with_found(slot.running, ending))
         except asyncio.CancelledError:
             return refused(CANCELLED, "cancelled")
         except StoreError as error:
@@ -280,6 +298,16 @@ class Runner:
             return refused(self._told(tool_fault(slot.call.name, fault)))
         finally:
             slot.done.set()
+
+    async def _with_found(self, running: RunningCall, ending: Ending) -> Ending:
+        """The ending of a call that may have changed files behind the seam, with what it changed."""
+        assert self.sight is not None
+        if ending.status == "rejected":
+            return ending
+        changes = [*ending.changes, *await self.sight.of_call(running.turn, running.id)]
+        if ending.error is not None:
+            return replace(ending, changes=changes, content=[text_block(f"{ending.error}\n{said_of(changes)}")])
+        return replace(ending, changes=changes)
 
     async def _propose_late(self, slot: _Slot) -> None:
         """Of a call that waited: its proposal, on what the calls before it have left."""
@@ -322,6 +350,8 @@ class Runner:
         if ending.seen:
             data["seen"] = seen_entries(ending.seen)
         await self._record(data, warnings)
+        if self.sight is not None and slot.tool is not None and slot.tool.touches_workspace:
+            await self.sight.recorded()
         is_error = ending.status != "completed"
         return CallResult(slot.call, ending.content, is_error, ending.status, ending.changes, ending.error, warnings)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from redline.files.seam import Blob, Content, FileError, Files, Outcome
+from redline.files.seam import Blob, Content, FileError, Files, Outcome, Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,16 +56,17 @@ def _state(content: Content | None) -> State | None:
 
 
 async def look(files: Files, place: Place) -> Found:
-    """What the place holds now."""
+    """What the place holds now, if its path still leads there."""
     try:
         target = await files.resolve(place.path)
-        if target.key != place.key:
-            return Elsewhere()
-        there = await files.stat(target)
-        if there is None:
-            return None
-        if there.kind != "file":
-            return Elsewhere()
+    except FileError:
+        return Elsewhere()
+    return Elsewhere() if target.key != place.key else await look_at(files, target)
+
+
+async def look_at(files: Files, target: Target) -> Found:
+    """What a resolved path holds now."""
+    try:
         content = await files.read(target, 0)  # hashed, not kept
     except FileError as error:
         return None if error.code == "NOT_FOUND" else Elsewhere()
