@@ -21,7 +21,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 
-class InstallFailed(Exception):
+class InstallFailed(Exception):  # noqa: N818 - it is what the user reads of
     """An agent could not be installed; the message names the command to run."""
 
 

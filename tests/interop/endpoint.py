@@ -1,7 +1,7 @@
 """A scripted model service on loopback: what real agents talk to instead of a provider.
 
-It serves Anthropic Messages, OpenAI Chat Completions and Responses, and Gemini, plays scripts by the marker in a prompt,
-and answers every side call with plain text. Nothing is asked of a network.
+It serves Anthropic Messages, OpenAI Chat Completions and Responses, and Gemini, plays scripts by the marker in a
+prompt, and answers every side call with plain text. Nothing is asked of a network.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
     served: Endpoint
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *_: Any) -> None:
         pass
 
     def do_HEAD(self) -> None:

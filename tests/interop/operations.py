@@ -90,7 +90,7 @@ class Call:
     """Text for a freeform tool."""
 
 
-class NoSuchTool(Exception):
+class NoSuchTool(Exception):  # noqa: N818 - named for what is wrong
     """The agent declares nothing that could do an operation."""
 
 

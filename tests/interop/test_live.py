@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from interop import workspace
 from interop.agents import AGENTS, LiveAgent
 from interop.endpoint import Endpoint
@@ -14,7 +15,6 @@ from interop.live import Live, from_disk, live
 from interop.operations import Edit, Look
 from interop.scenarios import SCENARIOS, Scenario
 from interop.truth import untruths
-
 from redline.transcript.rows import AnyRow, NoticeRow, ToolRow
 
 EVERYDAY = ("codex-acp", "claude-agent-acp")
