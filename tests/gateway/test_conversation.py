@@ -70,7 +70,7 @@ async def test_an_edit_is_shown_as_it_happens_and_read_back_the_same(place: Parl
     kept = rows(await events(conversation), builtin_toolset().by_name)
     assert {row.id: row for row in kept} == screen.rows
     starts = await events(conversation, "turn/started")
-    assert [event.data for event in starts] == [{"turn": 1, "source": "terminal", "rule": "cards_only"}]
+    assert [event.data for event in starts] == [{"turn": 1, "source": "terminal", "rule": "cards_and_observation"}]
 
 
 async def test_every_prompt_of_a_script_is_a_turn_and_its_end_is_told(place: Parlour) -> None:

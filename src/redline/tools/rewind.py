@@ -6,6 +6,7 @@ is refused, with the lines that stand in the way.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ class UndoRefused(Exception):  # noqa: N818 - it is what people call it
     """The files are as they were.
 
     `code`: NOTHING_TO_UNDO, CHANGED (the lines have been changed since), EXISTS, MISSING, NOT_KEPT (the bytes are not
-    in the store), NOT_TEXT, NOT_ONE, NO_HUNK, or the code of a `FileError` or of the store.
+    in the store), IS_LINK, NOT_TEXT, NOT_ONE, NO_HUNK, or the code of a `FileError` or of the store.
     """
 
     def __init__(self, code: str, message: str, remedy: str, lines: Sequence[str] = ()) -> None:
@@ -82,6 +83,8 @@ class Rewind:
     async def take_back(self, made: Made) -> None:
         """Raises `UndoRefused`."""
         change = made.change
+        if change.file_type == "symlink":
+            raise _is_link(change)
         slot = await self._slot(change.path)
         slot.takes.append(made.taken())
         match change.operation:
@@ -249,6 +252,13 @@ def _not_kept(change: FileChange) -> UndoRefused:
         f"{change.path}: its bytes are not in the store, so it cannot be taken back.",
         "Undo the other files one by one, with their paths.",
     )
+
+
+def _is_link(change: FileChange) -> UndoRefused:
+    """Files are read and written through links: what would be put back is a file, or the file behind the link."""
+    old = [line[1:] for hunk in change.hunks for line in hunk.lines if line.startswith("-")]
+    mend = f"Mend it by hand: ln -sfn {shlex.quote(old[0])} {shlex.quote(change.path)}" if old else "Remove it by hand."
+    return UndoRefused("IS_LINK", f"{change.path} is a symbolic link, which is not undone here.", mend)
 
 
 def _file(data: bytes, executable: bool) -> _State:

@@ -1,7 +1,7 @@
 """`bash`: one command, in the foreground, in the workspace.
 
-There is no sandbox, so every call asks. What a command changes in files is not known to this tool and not shown as a
-change: its card is a terminal.
+There is no sandbox, so every call asks. What a command changes in files is not known to this tool: the runner finds it
+on the disk afterwards.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ class Bash(Tool[BashArguments]):
         "Run a shell command in the workspace and wait for it. Each call starts anew in the workspace folder; there is "
         "no input and no terminal. stdout and stderr come back as one text; of a long one, head and tail. Ended after "
         f"timeout seconds ({DEFAULT_SECONDS} if not given, {MAX_SECONDS} at most); processes left in the background "
-        "end with the call. The user is asked first. To change files use edit and write instead: what a command "
-        "changes is not shown as a diff, and cannot be undone. Model providers' API keys are not in its environment."
+        "end with the call. The user is asked first. To change files use edit and write instead: they show the change "
+        "before it is made. Model providers' API keys are not in its environment."
     )
     kind = "execute"
     parameters = BashArguments
     asks = True
+    touches_workspace = True
 
     def __init__(self, withheld: Collection[str] = PROVIDER_KEYS) -> None:
         self.withheld = frozenset(withheld)

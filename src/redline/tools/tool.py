@@ -103,6 +103,9 @@ class Tool(Generic[Arguments]):
     parameters: type[Arguments]
     asks: ClassVar[bool] = False
     """Ask before every call even if it plans no file operation (a shell command, for one)."""
+    touches_workspace: ClassVar[bool] = False
+    """May change files in ways that `plan` does not name (a shell command, a formatter). Runs beside no other call that
+    touches files; what it changed is found on the disk when it ends, and becomes a part of its result."""
 
     async def plan(self, arguments: Arguments, files: Files) -> Sequence[Step]:
         """The file operations that the call would do, for the proposal; at most one a file. Empty for a tool that

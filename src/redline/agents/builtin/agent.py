@@ -17,7 +17,9 @@ from redline.agents.builtin.history import Images, Prompt, prompt_part, read_his
 from redline.agents.builtin.model import ModelChoiceError, load_model
 from redline.agents.builtin.prompt import PromptError, system_prompt, workspace_guide
 from redline.agents.builtin.speech import Speech
+from redline.tools.mutation import to_its_end
 from redline.tools.runner import Call, CallResult, Runner
+from redline.workspace.observe import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,7 +66,11 @@ class BuiltinFactory:
     toolset: Toolset
 
     def __call__(self, *, log: SessionLog, host: Host, workspace: Path) -> BuiltinAgent:
-        runner = Runner(self.toolset, self.files, self.store, log, host.permission, self.redactor, workspace=workspace)
+        observer = Observer(workspace, self.store, log.session, self.redactor)
+        runner = Runner(
+            self.toolset, self.files, self.store, log, host.permission, self.redactor,
+            workspace=workspace, observer=observer,
+        )  # fmt: skip
 
         def images(blob: str) -> bytes | None:
             return self.store.get(log.session, blob)
@@ -76,6 +82,8 @@ class BuiltinAgent:
     """One built-in agent in one session. It is quick to make: the model is loaded at the first prompt."""
 
     name = NAME
+    observes = True
+    """What a shell command changes is found and shown."""
 
     def __init__(
         self,
@@ -100,6 +108,14 @@ class BuiltinAgent:
         """The last event that the messages know of."""
         self._restored = False
 
+    async def take_up(self, interrupted: Sequence[int]) -> None:
+        """Look at the workspace for the first time, in the background; see `agents.agent.ObservingAgent`."""
+        sight = self._runner.sight
+        if sight is not None:
+            sight.begin(interrupted)
+            if interrupted:
+                await sight.ready()
+
     async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:
         """Work through one turn. `Agent.prompt` says what is promised."""
         try:
@@ -112,7 +128,14 @@ class BuiltinAgent:
             self._restored = True
         messages = await self._history(turn, content)
         self._messages = None  # until this turn has ended well: a broken one is read back from the log
-        stop = await self._work(turn, model, messages, self._parameters(system, rule))
+        sight = self._runner.sight
+        if sight is not None:
+            await sight.start_turn()
+        try:
+            stop = await self._work(turn, model, messages, self._parameters(system, rule))
+        finally:
+            if sight is not None:
+                await to_its_end(sight.end_turn(turn))
         if stop.reason == "completed":
             self._messages, self._heard = messages, self._log.seq
         return stop
@@ -121,6 +144,8 @@ class BuiltinAgent:
         """Forget the model; its HTTP client is shared and is pydantic-ai's to close."""
         self._loaded = None
         self._messages = None
+        if self._runner.sight is not None:
+            await self._runner.sight.close()
 
     async def _work(
         self, turn: int, model: Model, messages: list[ModelMessage], parameters: ModelRequestParameters

@@ -1,0 +1,158 @@
+"""What changes on disk in a session that runs our own tools, told apart by who was at work.
+
+What a call may do behind the seam (a shell command) is looked for when it ends, and is its own: such a call runs beside
+nothing else that writes. What changed before it began, or after the last call, belongs to the turn. What changed while
+no turn ran is where the next one starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from redline.changes.codec import to_json
+from redline.sessions.gate import GateError
+from redline.sessions.store import StoreError
+from redline.workspace.known import LastChanges
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redline.changes.record import FileChange
+    from redline.files.seam import Outcome
+    from redline.sessions.events import Event
+    from redline.sessions.log import SessionLog
+    from redline.workspace.bounds import Limit
+    from redline.workspace.observe import Observer
+
+_log = logging.getLogger(__name__)
+
+EVENT_CHANGES = 500
+"""Changes in one event; of more, the rest goes into events of its own."""
+
+
+class Sight:
+    """One session's looks at its workspace. A fault of looking costs no call and no turn."""
+
+    def __init__(self, observer: Observer, log: SessionLog) -> None:
+        self._observer = observer
+        self._log = log
+        self._starting: asyncio.Task[None] | None = None
+        self._said: set[str] = set()
+        self._leave = log.subscribe(self._heard)
+
+    def begin(self, interrupted: Sequence[int] = ()) -> None:
+        """Take the first snapshot in the background. What changed since a process was killed in the turns
+        `interrupted` is told in the last of them."""
+        if self._starting is None:
+            self._starting = asyncio.get_running_loop().create_task(self._start(interrupted))
+
+    async def ready(self) -> None:
+        """Wait for the first snapshot: nothing of ours may change a file before."""
+        self.begin()
+        assert self._starting is not None
+        await asyncio.shield(self._starting)
+
+    async def start_turn(self) -> None:
+        """What the user did meanwhile is where the turn starts."""
+        if self._starting is not None and self._starting.done():
+            await self._sweep()
+            await self._keep()
+
+    async def tell(self, turn: int) -> None:
+        """Tell what changed since the last look as found in the turn, by none of its calls."""
+        await self.ready()
+        await self._found(await self._sweep(turn), turn, ())
+        await self._keep()
+
+    async def end_turn(self, turn: int) -> None:
+        """As `tell`, but nobody waits for a first snapshot that no call needed."""
+        if self._starting is not None and self._starting.done():
+            await self.tell(turn)
+
+    async def of_call(self, turn: int, call: str) -> list[FileChange]:
+        """What the call that has just ended did behind the seam, as much as its result may hold; the rest is told
+        beside it."""
+        await self.ready()
+        changes = await self._sweep(turn)
+        await self._found(changes[EVENT_CHANGES:], turn, [call])
+        return changes[:EVENT_CHANGES]
+
+    async def recorded(self) -> None:
+        """The changes of a call are in the log."""
+        await self._keep()
+
+    def landed(self, outcome: Outcome) -> None:
+        """Redline itself has changed a file."""
+        after = outcome.after
+        if outcome.moved_to is not None:
+            self._observer.accept(outcome.target.real, None)
+        place = outcome.target if outcome.moved_to is None else outcome.moved_to
+        executable = after is not None and after.executable
+        self._observer.accept(place.real, None if after is None else after.blob, executable=executable)
+
+    async def close(self) -> None:
+        self._leave()
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.wait({self._starting})
+        await self._observer.close()
+
+    # Parts of the above.
+
+    async def _start(self, interrupted: Sequence[int]) -> None:
+        known = LastChanges()
+        async for event in self._log.events():
+            known.take(event)
+        sweep = await self._observer.start(known=known.by_path)
+        await self._limited(sweep.limited, None)
+        if interrupted:
+            await self._found([found.change for found in sweep.found], interrupted[-1], ())
+        await self._keep()
+
+    async def _sweep(self, turn: int | None = None) -> list[FileChange]:
+        try:
+            sweep = await self._observer.sweep()
+        except Exception:
+            _log.exception("a look at the workspace failed")
+            return []
+        await self._limited(sweep.limited, turn)
+        return [found.change for found in sweep.found]
+
+    async def _found(self, changes: Sequence[FileChange], turn: int, during: Sequence[str]) -> None:
+        for first in range(0, len(changes), EVENT_CHANGES):
+            some = [to_json(change) for change in changes[first : first + EVENT_CHANGES]]
+            data = {"turn": turn, "changes": some, **({"during": list(during)} if during else {})}
+            try:
+                await self._log.append("workspace/changed", data)
+            except (StoreError, GateError) as error:
+                _log.warning("changes that were found were not recorded: %s", error)
+
+    async def _limited(self, limit: Limit | None, turn: int | None) -> None:
+        if limit is None or limit.code in self._said:
+            return
+        self._said.add(limit.code)
+        data = {"code": limit.code, "message": limit.message, "remedy": limit.remedy, "level": "warning"}
+        try:
+            await self._log.append("notice/raised", data if turn is None else {**data, "turn": turn})
+        except (StoreError, GateError) as error:
+            _log.warning("a notice was not recorded: %s", error)
+
+    async def _keep(self) -> None:
+        try:
+            await self._observer.keep()
+        except Exception:
+            _log.exception("the snapshot of the workspace was not kept")
+
+    def _heard(self, event: Event) -> None:
+        """An undo between turns, or by another part of this process, is ours too."""
+        if event.type != "change/reverted":
+            return
+        last = LastChanges()
+        last.take(event)
+        for path, change in last.by_path.items():
+            after = change.after
+            blob = None if after is None else after.blob
+            if blob != "":
+                self._observer.accept(path, blob, executable=after is not None and after.executable)

@@ -1,0 +1,181 @@
+"""What a command does behind the tools is found, told as its own, and can be taken back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redline.changes.codec import from_json
+from redline.files.local import LocalFiles
+from redline.sessions.redaction import Redactor
+from redline.tools.runner import Call, Runner
+from redline.tools.undo import UndoRefused, undo
+from redline.workspace.observe import Observer
+from redline.workspace.store import ByteStore
+from tool_bench import Bench
+
+
+@pytest.fixture
+async def sighted(tmp_path: Path) -> AsyncIterator[Bench]:
+    """A bench whose runner looks at the disk."""
+    bench = await Bench.open(tmp_path)
+    bench.runner = runner_of(bench, tmp_path)
+    yield bench
+    assert bench.runner.sight is not None
+    await bench.runner.sight.close()
+    await bench.store.close()
+
+
+def runner_of(bench: Bench, folder: Path) -> Runner:
+    async def permission(request: Any) -> Any:
+        bench.requests.append(request)
+        return bench.answer(request) if callable(bench.answer) else bench.answer
+
+    store, redactor = ByteStore(folder / "bytes"), Redactor()
+    observer = Observer(bench.workspace, store, bench.log.session, redactor)
+    files = LocalFiles([bench.workspace])
+    return Runner(
+        bench.toolset, files, store, bench.log, permission, redactor, workspace=bench.workspace, observer=observer
+    )
+
+
+async def found(bench: Bench) -> list[tuple[int, list[str], list[str]]]:
+    """Of each `workspace/changed`: the turn, the changes, and the calls during which they came."""
+    return [
+        (event.data["turn"], told(event.data["changes"]), event.data.get("during", []))
+        async for event in bench.log.events()
+        if event.type == "workspace/changed"
+    ]
+
+
+def told(changes: list[Any]) -> list[str]:
+    read = [from_json(change) if isinstance(change, dict) else change for change in changes]
+    return [f"{change.operation} {Path(change.path).name} {change.provenance}" for change in read]
+
+
+async def undone(bench: Bench, folder: Path, **what: Any) -> None:
+    await undo(bench.log, ByteStore(folder / "bytes"), LocalFiles([bench.workspace]), Redactor(), **what)
+
+
+async def test_an_edit_in_a_command_is_a_change_of_its_call(sighted: Bench, tmp_path: Path) -> None:
+    path = sighted.put("a.txt", "one\ntwo\n")
+    done = await sighted.call("bash", command="sed -i s/two/2/ a.txt; touch new.txt")
+    assert told(done.logged["changes"]) == ["modify a.txt observed", "add new.txt observed"]
+    assert done.result.changes[0].hunks[0].lines == (" one", "-two", "+2")
+    await undone(sighted, tmp_path)
+    assert path.read_text() == "one\ntwo\n"
+    assert not (sighted.workspace / "new.txt").exists()
+    done = await sighted.call("bash", command="true")
+    assert done.logged["changes"] == []
+    assert await found(sighted) == []
+
+
+async def test_a_command_after_an_edit_in_one_message(sighted: Bench) -> None:
+    sighted.put("a.txt", "one\n")
+    await sighted.call("read", path="a.txt")
+    edit, shell = await sighted.runner.run(
+        1,
+        [
+            Call("e", "edit", {"path": "a.txt", "old_string": "one", "new_string": "two"}),
+            Call("s", "bash", {"command": "echo three >> a.txt"}),
+        ],
+    )
+    assert told(list(edit.changes)) == ["modify a.txt result"]
+    assert told(list(shell.changes)) == ["modify a.txt observed"]
+    assert (shell.changes[0].added, shell.changes[0].removed) == (1, 0)
+
+
+async def test_moves_modes_and_deletes_of_a_command_are_taken_back(sighted: Bench, tmp_path: Path) -> None:
+    sighted.put("old.txt", "content\n" * 20)
+    sighted.put("run.sh", "#!/bin/sh\n")
+    sighted.put("gone.bin", b"\0binary")
+    done = await sighted.call("bash", command="mv old.txt new.txt; chmod +x run.sh; rm gone.bin")
+    assert told(done.logged["changes"]) == [
+        "delete gone.bin observed",
+        "move new.txt observed",
+        "modify run.sh observed",
+    ]
+    await undone(sighted, tmp_path)
+    assert sorted(path.name for path in sighted.workspace.iterdir()) == ["gone.bin", "old.txt", "run.sh"]
+    assert sighted.bytes_of("gone.bin") == b"\0binary"
+    assert not (sighted.workspace / "run.sh").stat().st_mode & 0o100
+
+
+async def test_what_somebody_else_did_before_the_command_is_not_its_own(sighted: Bench) -> None:
+    sighted.put("a.txt", "one\n")
+    sighted.put("b.txt", "one\n")
+    await sighted.call("read", path="a.txt")
+
+    def answer(request: Any) -> Any:
+        sighted.put("a.txt", "by the user, while the question stood open\n")
+        return "allow_once"
+
+    sighted.answer = answer
+    done = await sighted.call("bash", command="echo mine >> b.txt")
+    assert told(done.logged["changes"]) == ["modify b.txt observed"]
+    assert await found(sighted) == [(1, ["modify a.txt observed"], [])]
+
+
+async def test_a_rejected_command_has_no_changes(sighted: Bench) -> None:
+    sighted.answer = "reject"
+    done = await sighted.call("bash", command="echo x > a.txt")
+    assert done.logged["changes"] == []
+
+
+async def test_a_cancelled_command_tells_what_it_did_until_then(sighted: Bench) -> None:
+    task = asyncio.create_task(sighted.runner.run(1, [Call("s", "bash", {"command": "echo x > a.txt; sleep 60"})]))
+    while not (sighted.workspace / "a.txt").exists():  # noqa: ASYNC110 - a file tells nobody
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    [result] = [event.data async for event in sighted.log.events() if event.type == "tool/result"]
+    assert result["status"] == "cancelled"
+    assert told(result["changes"]) == ["add a.txt observed"]
+    assert "a.txt" in result["content"][0]["text"]
+
+
+async def test_a_command_with_a_thousand_files(sighted: Bench) -> None:
+    done = await sighted.call("bash", command="for i in $(seq 1100); do echo $i > f$i; done")
+    assert len(done.logged["changes"]) == 500
+    [first, second] = await found(sighted)
+    assert (len(first[1]), first[2], len(second[1])) == (500, [done.result.call.id], 100)
+
+
+async def test_the_users_edits_between_turns_are_where_a_turn_starts(sighted: Bench) -> None:
+    sight = sighted.runner.sight
+    assert sight is not None
+    sighted.put("a.txt", "one\n")
+    await sight.ready()
+    sighted.put("a.txt", "by the user\n")
+    await sight.start_turn()
+    sighted.put("b.txt", "during the turn\n")
+    await sight.end_turn(1)
+    assert await found(sighted) == [(1, ["add b.txt observed"], [])]
+
+
+async def test_what_changed_in_a_killed_turn_is_told_at_the_next_start(sighted: Bench, tmp_path: Path) -> None:
+    sighted.put("a.txt", "one\n")
+    await sighted.call("bash", command="echo two >> a.txt")
+    sighted.put("a.txt", "after the kill\n")
+    again = runner_of(sighted, tmp_path)
+    assert again.sight is not None
+    again.sight.begin([1])
+    await again.sight.ready()
+    assert await found(sighted) == [(1, ["modify a.txt observed"], [])]
+    await again.sight.close()
+
+
+async def test_a_link_is_not_put_back_as_a_file(sighted: Bench, tmp_path: Path) -> None:
+    sighted.put("a.txt", "content\n")
+    (sighted.workspace / "link").symlink_to("a.txt")
+    done = await sighted.call("bash", command="rm link")
+    assert told(done.logged["changes"]) == ["delete link observed"]
+    with pytest.raises(UndoRefused, match="ln -sfn a.txt"):
+        await undone(sighted, tmp_path)
+    assert not (sighted.workspace / "link").exists()
