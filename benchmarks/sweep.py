@@ -40,7 +40,7 @@ def make_workspace(root: Path, files: int) -> None:
     git(root, "init", "-q")
     git(root, "add", "-A")
     git(root, "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "gc.auto=0", "commit", "-qm", "first")
-    git(root, "gc", "-q")
+    git(root, "-c", "pack.window=0", "gc", "-q")
 
 
 def git(root: Path, *arguments: str) -> None:

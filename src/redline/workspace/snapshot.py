@@ -45,6 +45,8 @@ _CONFIG = """[core]
 _ATTRIBUTES = b"* -text -eol -crlf -ident -filter -working-tree-encoding\n"
 _LISTING = DiffOption.INCLUDE_UNTRACKED | DiffOption.RECURSE_UNTRACKED_DIRS
 _VERSION = 1
+_MOST_AHEAD = 64
+"""Changes after which the index file is written anew: with 10,000 files that takes half as long as a comparison."""
 _LEVELS = (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL)
 _AS_EFFECTIVE = os.access in os.supports_effective_ids
 _opening = threading.Lock()
@@ -79,7 +81,8 @@ class Snapshot:
         self._bytes_kept = bytes_kept
         self._limit = limit
         self._git: pygit2.Repository | None = None
-        self._is_written = False
+        self._ahead: set[bytes] | None = None
+        """Paths of which the index file does not know the last: they are always looked at. None: there is no file."""
         self._is_loaded = False
 
     # What it holds.
@@ -92,10 +95,9 @@ class Snapshot:
         """Hold these files, and no others."""
         self._entries = entries
         self._doubted = {path for path, entry in entries.items() if index_file.is_doubted(entry)}
-        self._is_written = False
+        self._ahead = None
 
     def put(self, path: bytes, entry: Entry) -> None:
-        """Hold this file; what is in the way of its path, above it or below it, is dropped by the next comparison."""
         if self._entries.get(path) == entry:
             return
         self._entries[path] = entry
@@ -103,12 +105,14 @@ class Snapshot:
             self._doubted.add(path)
         else:
             self._doubted.discard(path)
-        self._is_written = False
+        if self._ahead is not None:
+            self._ahead.add(path)
 
     def drop(self, path: bytes) -> None:
         if self._entries.pop(path, None) is not None:
             self._doubted.discard(path)
-            self._is_written = False
+            if self._ahead is not None:
+                self._ahead.add(path)
 
     # Where it is kept.
 
@@ -166,7 +170,14 @@ class Snapshot:
             state = json.loads((self.folder / "state.json").read_bytes())
             if state["version"] != _VERSION or os.fsencode(state["root"]) != self.root:
                 return False
-            self.fill(index_file.load(data))
+            entries = index_file.load(data)
+            ahead = {os.fsencode(path): entry for path, entry in state["ahead"].items()}
+            for path, entry in ahead.items():
+                entries.pop(path, None)
+                if entry is not None:
+                    entries[path] = bytes.fromhex(entry)
+            self.fill(entries)
+            self._ahead = set(ahead)
             self.large = {os.fsencode(path): _signature(value) for path, value in state["large"].items()}
             self.apart = _entries_of(state["apart"])
             self.outside = _entries_of(state["outside"])
@@ -174,7 +185,6 @@ class Snapshot:
             self.objects = None if state["objects"] is None else _objects(state["objects"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError, index_file.IndexFormatError):
             return False
-        self._is_written = True
         return True
 
     def save(self) -> None:
@@ -185,6 +195,7 @@ class Snapshot:
             "root": os.fsdecode(self.root),
             "swept_at": self.swept_at,
             "objects": self.objects,
+            "ahead": {os.fsdecode(path): _hex(self._entries.get(path)) for path in self._ahead or ()},
             "large": {os.fsdecode(path): signature for path, signature in self.large.items()},
             "apart": {os.fsdecode(path): entry.hex() for path, entry in self.apart.items()},
             "outside": {os.fsdecode(path): entry.hex() for path, entry in self.outside.items()},
@@ -212,6 +223,7 @@ class Snapshot:
             else:  # a repository of its own
                 found.update(dict.fromkeys(self._inside(path)))
         found.update(dict.fromkeys(self._doubted))
+        found.update(dict.fromkeys(self._ahead or ()))
         found.update(dict.fromkeys(self.large))
         found.update(dict.fromkeys(self.apart))
         return list(found)
@@ -259,9 +271,9 @@ class Snapshot:
         return self._git
 
     def _write_index(self) -> None:
-        if not self._is_written:
+        if self._ahead is None or len(self._ahead) > _MOST_AHEAD:
             _replace(self.folder / "index", index_file.dump(self._entries))
-            self._is_written = True
+            self._ahead = set()
             self._is_loaded = False
 
     def _write_alternates(self) -> None:
@@ -353,6 +365,10 @@ def _ignores_case(root: bytes) -> bool:
 
 def _entries_of(value: dict[str, str]) -> dict[bytes, Entry]:
     return {os.fsencode(path): bytes.fromhex(entry) for path, entry in value.items()}
+
+
+def _hex(entry: Entry | None) -> str | None:
+    return None if entry is None else entry.hex()
 
 
 def _signature(value: Any) -> Signature:

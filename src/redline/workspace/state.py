@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
-from redline.workspace.index_file import EXECUTABLE, FILE, SYMLINK, Entry, doubted, entry
+from redline.workspace.index_file import EXECUTABLE, FILE, SYMLINK, Entry, doubted, entry, is_doubted
 
 Kind = Literal["file", "symlink", "large", "none", "folder", "special", "denied"]
 
@@ -66,6 +66,17 @@ class Reader:
             return NOTHING  # a folder on the way has become a link: the path of old leads nowhere
         return read_state(os.path.join(self._root, path), self._limit)
 
+    def is_as(self, path: bytes, known: Entry) -> bool:
+        """Its facts say that it is what it was, so that it need not be read."""
+        if is_doubted(known) or not self._is_inside(os.path.dirname(path)):
+            return False
+        try:
+            facts = os.lstat(os.path.join(self._root, path))
+        except OSError:
+            return False
+        mode = SYMLINK if stat.S_ISLNK(facts.st_mode) else _mode(facts) if stat.S_ISREG(facts.st_mode) else 0
+        return entry(facts, mode, known[40:60])[:60] == known[:60]
+
     def _is_inside(self, folder: bytes) -> bool:
         known = self._folders.get(folder)
         if known is None:
@@ -106,7 +117,7 @@ def _read(path: bytes, limit: int, *, patient: bool = True) -> State | None:
         return State("symlink", SYMLINK, target, _blob(target), facts, _is_settled(facts, begun))
     if not stat.S_ISREG(facts.st_mode):
         return State("special", facts=facts)
-    mode = EXECUTABLE if facts.st_mode & stat.S_IXUSR else FILE
+    mode = _mode(facts)
     if facts.st_size > limit:
         return State("large", mode, facts=facts)
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -118,6 +129,10 @@ def _read(path: bytes, limit: int, *, patient: bool = True) -> State | None:
     if not unchanged and (patient or len(data) > limit):
         return None
     return State("file", mode, data, _blob(data), facts, unchanged and _is_settled(facts, begun))
+
+
+def _mode(facts: os.stat_result) -> int:
+    return EXECUTABLE if facts.st_mode & stat.S_IXUSR else FILE
 
 
 def _bytes_of(descriptor: int, size: int) -> bytes:

@@ -137,6 +137,9 @@ class Survey:
 
     def _difference(self, path: bytes) -> Difference | None:
         snapshot = self.snapshot
+        known = snapshot.entries.get(path)
+        if known is not None and self._reader.is_as(path, known):
+            return None
         state = self.read(path)
         if state.kind == "denied":
             return None
