@@ -71,9 +71,9 @@ class Power:
 
         self._submit(events, durable=durable, settled=committed)
 
-    def _putting(self, session: str, *data: bytes) -> list[str | None]:
+    def _putting(self, session: str, *data: bytes, **known: Any) -> list[str | None]:
         self.reach("before the bytes")
-        return self._put(session, *data)
+        return self._put(session, *data, **known)
 
     async def _applying(self, target: Any, action: Any, *, expected: Any = None, before_commit: Any = None) -> Any:
         async def then(outcome: Any) -> None:

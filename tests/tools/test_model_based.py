@@ -362,7 +362,7 @@ class Session(RuleBasedStateMachine):
 
 SessionTest = Session.TestCase
 SessionTest.settings = settings(
-    max_examples=16,
+    max_examples=12,
     stateful_step_count=20,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -59,7 +59,7 @@ async def test_without_the_bytes_kept_the_file_is_not_touched(
 ) -> None:
     await bench.seen("a.txt", "one\n")
 
-    def full(self: ByteStore, session: str, *data: bytes) -> list[str | None]:
+    def full(self: ByteStore, session: str, *data: bytes, **known: object) -> list[str | None]:
         raise BytesError("NO_SPACE", "No space.", "Free some.")
 
     monkeypatch.setattr(ByteStore, "put", full)

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 
 from redline.files.seam import Blob
 
+REMEMBERED = 1 << 20
+"""Bytes of a text up to which its id is remembered for a while."""
+
 
 def git_blob(data: bytes) -> Blob:
-    """git's object id: SHA-1 of `blob <size>\\0` and the bytes, 40 hex digits; what `git hash-object` prints."""
+    """git's object id: SHA-1 of `blob <size>\\0` and the bytes, 40 hex digits; what `git hash-object` prints.
+
+    One edit asks for the same two texts again and again (preview, apply, the next read), so the last few are
+    remembered: to recognise a text takes a fraction of the time.
+    """
+    return _remembered(data) if len(data) <= REMEMBERED else git_blob_of(len(data), (data,))
+
+
+@lru_cache(maxsize=8)
+def _remembered(data: bytes) -> Blob:
     return git_blob_of(len(data), (data,))
 
 

@@ -85,6 +85,8 @@ def described(outcome: Outcome) -> FileChange:
         old_path=old_path,
         before_executable=before is not None and before.executable,
         after_executable=after is not None and after.executable,
+        before_blob=before.blob if before is not None else None,
+        after_blob=after.blob if after is not None else None,
     )
 
 

@@ -24,7 +24,7 @@ from redline.workspace.disk import flush_folder, write_new_file
 from redline.workspace.packs import Packs, PackWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 BytesErrorCode = Literal["NO_SPACE", "PERMISSION", "BAD_SESSION", "IO"]
@@ -79,13 +79,18 @@ class ByteStore:
         self._total: int | None = None
         self._counted_at = 0.0
 
-    def put(self, session: str, *data: bytes) -> list[str | None]:
-        """Keep byte strings; the answer holds a blob id for each, or None for one that is over a bound.
+    def put(self, session: str, *data: bytes, known: Sequence[str] | None = None) -> list[str | None]:
+        """Keep byte strings; the answer holds a blob id for each, or None for one that is over a bound. `known`: their
+        ids, where somebody has computed them already.
 
         They are on the disk when this returns, flushed together. A full store keeps what it has and refuses the new:
         old sessions' bytes go only when their session is deleted. Raises BytesError; then none of `data` is promised.
         """
-        blobs = [blob_id(one) if len(one) <= self.file_limit else None for one in data]
+        ids: Sequence[str | None] = known or [None] * len(data)
+        blobs = [
+            (given or blob_id(one)) if len(one) <= self.file_limit else None
+            for one, given in zip(data, ids, strict=True)
+        ]
         wanted = {blob: one for blob, one in zip(blobs, data, strict=True) if blob is not None}
         with self._session_lock(session), _named_errors(f"keep the bytes of session {session}", self.root):
             objects = self._folder(session) / "objects"
