@@ -39,6 +39,10 @@ class Config(BaseModel):
         "",
         description="Address of an OpenAI-compatible server, used with a model openai:NAME; empty: the provider's.",
     )
+    agent: str = Field("", description="Who works: a name of `redline agents`, or builtin; empty: the built-in agent.")
+    agent_command: str = Field(
+        "", description="Any other agent of the Agent Client Protocol, as a command line; wins over agent."
+    )
     data: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_path("redline")),
         description="Folder of the session logs and of the bytes before and after each change.",

@@ -70,6 +70,17 @@ def run(
     session: Annotated[
         str | None, typer.Option("--session", metavar="SESSION", help='Go on in this session (an id, or "last").')
     ] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="Let this agent work instead of the built-in one; see `redline agents`.")
+    ] = None,
+    agent_command: Annotated[
+        str | None, typer.Option(metavar='"CMD ARGS"', help="Any agent of the Agent Client Protocol, by its command.")
+    ] = None,
+    mode: Annotated[str, typer.Option(help="A mode of that agent, such as one in which it asks.")] = "",
+    agent_model: Annotated[str, typer.Option(help="A model of that agent.")] = "",
+    agent_option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another option of that agent; can be repeated.")
+    ] = None,
     approval: Annotated[
         str | None, typer.Option(help="ask, edits (ask only before commands) or all (ask nothing).")
     ] = None,
@@ -80,10 +91,43 @@ def run(
     Before a file is changed or a command run, the whole proposed change is shown and you are asked. With nobody to
     ask (a pipe), the answer is no. Ctrl-C stops the turn cleanly. In a pipe the changes are printed as unified diffs.
     """
+    from redline.cli import agents
     from redline.cli import run as command
 
     flags = {"model": model, "base_url": base_url, "approval": approval, "data": data}
-    raise typer.Exit(command.run(prompt, flags, folder=folder, session=session))
+    flags |= {"agent": agent, "agent_command": agent_command}
+    if agent is not None and agent_command is None:
+        flags["agent_command"] = ""  # a name on the command line wins over a command in the configuration
+    chosen = agents.choices(mode, agent_model, agent_option or ())
+    raise typer.Exit(command.run(prompt, flags, folder=folder, session=session, chosen=chosen))
+
+
+@app.command("agents")
+def list_agents(as_json: AsJson = False) -> None:
+    """List the agents that are known by name: which are installed, and how to get the others."""
+    from redline.cli import agents
+
+    agents.list_agents(as_json=as_json)
+
+
+@app.command()
+def acp(
+    model: Annotated[str | None, typer.Option(help="Model as provider:name, or script:FILE.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
+    approval: Annotated[
+        str | None, typer.Option(help="Of new sessions: ask, edits (ask only before commands) or all (ask nothing).")
+    ] = None,
+    data: Data = None,
+) -> None:
+    """Be an agent for an editor that speaks the Agent Client Protocol, on standard input and output.
+
+    The editor starts this command; docs/editors.md has the lines to paste for each. Sessions are kept in the log, as
+    those of any other command.
+    """
+    from redline.cli import acp as command
+
+    flags = {"model": model, "base_url": base_url, "approval": approval, "data": data}
+    raise typer.Exit(command.acp(flags))
 
 
 @app.command()

@@ -11,19 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from redline.agents.agent import Stop
+from redline.agents.agent import AgentFactory, Stop
 from redline.agents.builtin.agent import NAME, BuiltinFactory, BuiltinOptions
+from redline.cli import agents
 from redline.cli.config import Config, load
 from redline.cli.failure import Failure
 from redline.cli.house import folder_of, myself, opened
 from redline.files.local import LocalFiles
 from redline.gateway.conversation import Conversation
+from redline.sessions.events import Event
 from redline.surfaces.terminal import PipeSurface, TerminalSurface
 from redline.tools.builtin import builtin_toolset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from redline.agents.acp.link import Choices
+    from redline.cli.agents import Foreign
     from redline.gateway.archive import Archive, OpenSession
 
 NO_MODEL = Failure(
@@ -35,49 +39,70 @@ NO_MODEL = Failure(
 )
 
 
-def run(prompt: str, flags: Mapping[str, Any], *, folder: Path | None, session: str | None) -> int:
-    """Work through one prompt; the exit code of the command."""
+def run(
+    prompt: str,
+    flags: Mapping[str, Any],
+    *,
+    folder: Path | None,
+    session: str | None,
+    chosen: Choices | None = None,
+) -> int:
+    """Work through one prompt; the exit code of the command. `chosen`: about a foreign agent."""
     config = load(flags).config
     text = sys.stdin.read() if prompt == "-" else prompt
     if not text.strip():
         raise Failure(2, "NO_PROMPT", "The prompt is empty.", 'Say what is to be done: redline run "…"')
-    return asyncio.run(_run(text, config, folder, session))
+    return asyncio.run(_run(text, config, folder, session, chosen))
 
 
-async def _run(text: str, config: Config, folder: Path | None, session: str | None) -> int:
+async def _run(text: str, config: Config, folder: Path | None, session: str | None, chosen: Choices | None) -> int:
+    foreign = agents.chosen(config.agent, config.agent_command)
     with _ended_by_signals():
         async with opened(config) as archive:
             if session is None:
                 workspace, model = folder_of(folder), config.model
                 name = None
             else:
-                name, workspace, model = await _earlier(archive, session, folder, config)
-            if not model:
+                name, workspace, model, foreign = await _earlier(archive, session, folder, config, foreign)
+            if not model and foreign is None:
                 raise NO_MODEL
             console = Console()
             surface = surface_for(console, workspace)
             files = LocalFiles([workspace])
             if name is None:
-                opened_session = await archive.start(workspace, NAME, model=model, surface=surface.name)
+                opened_session = await _started(archive, workspace, model, surface.name, foreign)
             else:
                 opened_session = await archive.resume(name, files)
             with opened_session:
-                factory = factory_for(config, model, files, opened_session)
+                factory: AgentFactory = factory_for(config, model, files, opened_session)
+                if foreign is not None:
+                    factory = foreign_factory(foreign, chosen, files, opened_session)
                 stop = await converse(opened_session, factory, files, workspace, surface, config, text)
             print(f"Session {opened_session.log.session}   draw it again: {myself()} show last", file=sys.stderr)
     return {"completed": 0, "cancelled": 130}.get(stop.reason, 1)
 
 
-async def _earlier(archive: Archive, session: str, folder: Path | None, config: Config) -> tuple[str, Path, str]:
+async def _started(archive: Archive, workspace: Path, model: str, surface: str, foreign: Foreign | None) -> OpenSession:
+    if foreign is None:
+        return await archive.start(workspace, NAME, model=model, surface=surface)
+    return await archive.start(workspace, foreign.name, surface=surface, more=foreign.facts())
+
+
+async def _earlier(
+    archive: Archive, session: str, folder: Path | None, config: Config, foreign: Foreign | None
+) -> tuple[str, Path, str, Foreign | None]:
+    """Which session, where it works, and who works on it: what was named now, else who did before."""
     name = await archive.find(session)
     summary = await archive.summary(name)
     if folder is not None and str(folder_of(folder)) != summary.workspace:
         raise Failure(
             2, "FOLDER", f"Session {name} works in {summary.workspace}.", "Leave --folder out, or start a new session."
         )
-    first = await archive.store.read(name, limit=1)
-    model = config.model or (str(first[0].data.get("model", "")) if first and hasattr(first[0], "data") else "")
-    return name, folder_of(Path(summary.workspace)), model
+    events = await archive.store.read(name, limit=1)
+    first: Mapping[str, Any] = events[0].data if events and isinstance(events[0], Event) else {}
+    foreign = foreign or (agents.of_session(first) if config.agent != NAME else None)
+    model = config.model or str(first.get("model", ""))
+    return name, folder_of(Path(summary.workspace)), model, foreign
 
 
 def surface_for(console: Console, workspace: Path) -> TerminalSurface | PipeSurface:
@@ -92,9 +117,17 @@ def factory_for(config: Config, model: str, files: LocalFiles, session: OpenSess
     return BuiltinFactory(options, files, session.store, session.redactor, builtin_toolset())
 
 
+def foreign_factory(foreign: Foreign, chosen: Choices | None, files: LocalFiles, session: OpenSession) -> AgentFactory:
+    from redline.agents.acp.agent import AcpFactory, AcpOptions
+    from redline.agents.acp.link import Choices
+
+    options = AcpOptions(foreign.name, foreign.command, chosen or Choices(), environment=foreign.environment)
+    return AcpFactory(options, files, session.store, session.redactor)
+
+
 async def converse(
     session: OpenSession,
-    factory: BuiltinFactory,
+    factory: AgentFactory,
     files: LocalFiles,
     workspace: Path,
     surface: TerminalSurface | PipeSurface,

@@ -6,7 +6,7 @@ they do not know and keep its place. A file change inside `data` is the JSON for
 
 | type                | data                                                                                           |
 |---------------------|------------------------------------------------------------------------------------------------|
-| session/started     | workspace, agent, model?, surface, redline (version)                                           |
+| session/started     | workspace, agent, model?, surface, redline (version), command?: that starts a foreign agent    |
 | session/state       | title?, modes?, options?, commands?: what is absent is unchanged; agent?: of a foreign agent,  |
 |                     | all of {session (its id of it), name, version, mode, model, chosen, modes, options, commands}  |
 | session/closed      | reason                                                                                         |

@@ -50,7 +50,7 @@ def check(recording: Recording, live: Stage, before: dict[str, bytes]) -> None:
         if isinstance(row, ToolRow):
             assert row.ended, row
             assert bool(row.changes) == (row.status == "applied") or row.status in ("failed", "unknown"), row
-    if before == after:
+    if before == after and "/o_" not in recording.name:  # there and back is two changes, each with its card
         assert not [row for row in cards if row.changes]
 
 

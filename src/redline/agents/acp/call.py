@@ -79,6 +79,10 @@ class ForeignCall:
     landed: bool = False
     closed: bool = False
     """Its result is in the log."""
+    stale: bool = False
+    """Something was found of it since its result was logged."""
+    shared: bool = False
+    """A change was found that may be its work, or that of another call."""
     warnings: list[str] = field(default_factory=list)
     told: dict[str, Any] = field(default_factory=dict)
     """What the log holds of it, by field, so that nothing is said twice."""

@@ -50,6 +50,8 @@ class Calls:
         self._bulk = bulk
         self._calls: dict[tuple[int, str], ForeignCall] = {}
         self._last_lander: dict[str, ForeignCall | None] = {}
+        self._held: list[tuple[Step, list[ForeignCall]]] = []
+        """Changes whose owner is not certain, each with the calls that ran when it was found."""
         self._now = asyncio.get_running_loop().time
 
     # What the agent says.
@@ -149,27 +151,55 @@ class Calls:
 
     # What the disk says.
 
-    async def settle(self, steps: Sequence[Step], since: float) -> None:
-        """Give each change its place: a call's row, or a row of its own. `since`: when the last look began."""
+    async def settle(self, steps: Sequence[Step], since: float, *, final: bool = False) -> None:
+        """Give each change its place: a call's row, or a row of its own. `since`: when the last look began.
+
+        What has no certain owner is held until the next time, since its call may be announced in a moment; `final`: no
+        longer.
+        """
+        waiting = [*self._held, *((step, self._running(since)) for step in steps)]
+        self._held = []
         unowned: dict[tuple[str, ...], list[FileChange]] = {}
-        for step in steps:
-            live = [call for call in self._calls.values() if _ran(call, since) and (self.running or not call.closed)]
-            live = [call for call in live if call.turn == self.turn or call.ended is None]
-            earlier = [call for call in self.of_turn() if call not in live]
-            found = owners(step, live, earlier)
-            if len(found) == 1 and self._may_land(found[0], step):
-                await self.land(found[0], step)
-                continue
-            parts = await split(step, found, self._log.redactor, self._bulk) if len(found) > 1 else None
-            if parts and all(self._may_land(call, part) for call, part in parts):
-                for call, part in parts:
-                    await self.land(call, part)
-                continue
-            if found or self.running:
-                unowned.setdefault(tuple(call.id for call in found), []).append(step.change)
+        for step, ran in waiting:
+            running = [*ran, *(call for call in self._running(since) if call not in ran)]
+            judged = owners(step, running, [call for call in self.of_turn() if call not in running])
+            if not judged.certain:
+                known = owners(step, ran, ())
+                if not final or not known.calls:
+                    self._held.append((step, ran))
+                    continue
+                judged = known
+            if not await self._landed(step, judged.calls) and (judged.calls or self.running):
+                unowned.setdefault(tuple(call.id for call in judged.calls), []).append(step.change)
                 self._last_lander.update(dict.fromkeys(step.paths))
         for during, changes in unowned.items():
             await self.found(self.turn, changes, during)
+        for call in [call for call in self._calls.values() if call.closed and call.stale]:
+            await self.close(call)
+
+    @property
+    def holds_back(self) -> bool:
+        """Some change waits for its owner."""
+        return bool(self._held)
+
+    def _running(self, since: float) -> list[ForeignCall]:
+        """The calls that ran at some time after `since`."""
+        ran = [call for call in self._calls.values() if call.ended is None or call.ended >= since]
+        return [call for call in ran if (self.running and call.turn == self.turn) or not call.closed]
+
+    async def _landed(self, step: Step, candidates: Sequence[ForeignCall]) -> bool:
+        """Give a change to its owner, or its parts to theirs. False: nobody can be named."""
+        if len(candidates) == 1 and self._may_land(candidates[0], step):
+            await self.land(candidates[0], step)
+            return True
+        parts = await split(step, candidates, self._log.redactor, self._bulk) if len(candidates) > 1 else None
+        if parts and all(self._may_land(call, part) for call, part in parts):
+            for call, part in parts:
+                await self.land(call, part)
+            return True
+        for call in candidates:
+            call.shared, call.stale = True, call.closed
+        return False
 
     async def found(self, turn: int, changes: Sequence[FileChange], during: Sequence[str] = ()) -> None:
         data: dict[str, Any] = {"turn": turn, "changes": [to_json(change) for change in changes]}
@@ -182,6 +212,7 @@ class Calls:
         call.steps.append(step)
         call.changes = await self._net(call)
         call.landed = True
+        call.stale = call.closed
         self._last_lander.update(dict.fromkeys(step.paths, call))
         if not call.told:
             await self.tell(call, whole=True)
@@ -219,7 +250,7 @@ class Calls:
         if call.closed and call.told.get("result") == data:
             return
         call.told["result"] = data
-        call.closed = True
+        call.closed, call.stale = True, False
         await self._append("tool/result", call, data)
 
     async def finish(self, over: Over) -> None:
@@ -294,10 +325,6 @@ class Calls:
             lighter = {name: value for name, value in entry.items() if name not in ("arguments", "meta", "locations")}
             warnings = [*entry.get("warnings", ()), f"The log refused a part of this ({error})."]
             await self._log.append(type_, {**as_json(lighter), "warnings": warnings})
-
-
-def _ran(call: ForeignCall, since: float) -> bool:
-    return call.ended is None or call.ended >= since
 
 
 def _is_another(known: ForeignCall, said: CallSaid) -> bool:

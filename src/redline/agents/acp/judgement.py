@@ -16,6 +16,7 @@ Over = Literal["ended", "cancelled", "broken"]
 """How a turn went: to its end, stopped by the user, or broken off by a fault such as the agent's death."""
 
 NOTHING_CHANGED = "The agent reported a change; nothing changed on disk."
+SHARED = "Other calls ran at the same time; what they changed together is shown on its own."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def judge(call: ForeignCall, *, over: Over | None = None) -> Verdict:
     if call.claim is None and over is not None:
         return _unended(call, warnings, over)
     if call.evidence.proposed and not call.changes:
-        warnings.append(_nothing(call))
+        warnings.append(SHARED if call.shared else _nothing(call))
     return Verdict("completed", None, tuple(warnings))
 
 

@@ -36,6 +36,7 @@ _PATH_KEYS = (
     "notebook_path", "source", "destination", "src", "dst", "old_path", "new_path", "oldPath", "newPath",
 )  # fmt: skip
 _CALL_FIELDS = ("title", "kind", "status", "content", "locations", "rawInput", "rawOutput", "_meta", "name")
+_LOOKING = ("read", "search", "fetch", "think")
 _JSON_TEXT = 1 << 20
 _SIDE_CHANNELS = ("detailedContent", "diff", "patch")
 
@@ -152,7 +153,7 @@ def evidence(fields: Fields, workspace: str, diffs: Sequence[object] = ()) -> Ev
     given, text = fields.get("rawInput"), _words(content)
     command = _command(given)
     reading = from_blocks([*(content if has_diff(content) else diffs)])
-    proposed = list(reading.changes) or _from_words(name, fields, given, text)
+    proposed = list(reading.changes) or _from_words(name, fields, given, text, looks_only=kind in _LOOKING)
     changes = tuple(_placed(change, workspace) for change in proposed)
     targets = {path for change in changes for path in (change.path, change.old_path) if path}
     mentioned = {absolute(path, workspace) for path in _mentioned(fields, given, text)}
@@ -223,13 +224,13 @@ def _command(given: object) -> str | None:
     return command
 
 
-def _from_words(name: str, fields: Fields, given: object, text: str) -> list[FileChange]:
+def _from_words(name: str, fields: Fields, given: object, text: str, *, looks_only: bool) -> list[FileChange]:
     """Where no block is a diff: from the arguments, else from the side channels, else from JSON within the text."""
     tool = name or _line(fields.get("title")).partition(":")[0]
     if changes := from_arguments(tool, given):
         return changes
     output = fields.get("rawOutput")
-    if isinstance(output, Mapping):
+    if isinstance(output, Mapping) and not looks_only:  # some show the file that was read as a patch
         for channel in (output, output.get("metadata"), output.get("details")):
             for key in _SIDE_CHANNELS:
                 value = channel.get(key) if isinstance(channel, Mapping) else None

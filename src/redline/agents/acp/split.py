@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from redline.agents.acp.bulk import Bulk
     from redline.sessions.redaction import Redactor
 
-_MOST = 4
-"""Calls on one file: all orders of them are tried."""
+_MOST = 32
+"""Calls on one file."""
+_ALL_ORDERS = 4
+"""Of so many calls all orders are tried; of more, the one in which they were announced."""
 _LARGEST = 4 << 20
 
 
@@ -37,7 +39,8 @@ async def split(
     edits = [_pairs(call, step) for call in calls]
     if not all(edits):
         return None
-    for order in permutations(range(len(calls))):
+    numbers = range(len(calls))
+    for order in permutations(numbers) if len(calls) <= _ALL_ORDERS else [tuple(numbers)]:
         states = [before]
         for number in order:
             state = _replaced(states[-1], edits[number])

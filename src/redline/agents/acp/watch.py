@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_Work = ForeignCall | asyncio.Future[None]
-"""A call that has ended; or somebody who waits for a look at the whole workspace."""
+_HELD_SECONDS = 0.5
+"""So long a change that nobody has named may wait for a call that does."""
+
+_Work = ForeignCall | asyncio.Future[None] | None
+"""A call that has ended; somebody who waits for a look at the whole workspace; None: decide what was held."""
 
 
 class Watch:
@@ -85,8 +88,9 @@ class Watch:
         self._noted.clear()
 
     async def keep(self) -> None:
-        with suppress(BytesError, OSError):
-            await self.observer.keep()
+        if not self._calls.holds_back:
+            with suppress(BytesError, OSError):
+                await self.observer.keep()
 
     async def close(self) -> None:
         if self._task is not None:
@@ -103,7 +107,7 @@ class Watch:
             calls = [work for work in batch if isinstance(work, ForeignCall)]
             self._queued -= {id(call) for call in calls}
             try:
-                await self._look(calls)
+                await self._look(calls, final=len(calls) < len(batch))
             except (StoreError, GateError, BytesError, OSError) as fault:
                 self._fault = fault
             except Exception as fault:
@@ -111,10 +115,11 @@ class Watch:
                 self._fault = fault
             finally:
                 for work in batch:
-                    if not isinstance(work, ForeignCall) and not work.done():
+                    if isinstance(work, asyncio.Future) and not work.done():
                         work.set_result(None)
 
-    async def _look(self, calls: Sequence[ForeignCall]) -> None:
+    async def _look(self, calls: Sequence[ForeignCall], *, final: bool) -> None:
+        """`final`: no change is to be held back for later."""
         now = asyncio.get_running_loop().time
         for call in calls:
             named = sorted(call.evidence.named)
@@ -122,12 +127,15 @@ class Watch:
                 await self._calls.settle(_steps(await self.observer.look(named)), self._since)
         begun = now()
         sweep = await self.observer.sweep()
-        await self._calls.settle(_steps(sweep.found), self._since)
+        await self._calls.settle(_steps(sweep.found), self._since, final=final)
         self._since = begun
         for call in calls:
             await self._calls.close(call)
         await self._said(sweep.limited)
-        if sweep.found or calls:
+        if self._calls.holds_back:
+            # Until it is in the log, a process that is killed has to find it again.
+            asyncio.get_running_loop().call_later(_HELD_SECONDS, self._work.put_nowait, None)
+        elif sweep.found or calls:
             await self.keep()
 
     async def _said(self, limit: Limit | None) -> None:
