@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redline.changes.codec import to_json
 from redline.sessions.gate import GateError
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_PATIENCE = 2.0
+"""Seconds of waiting for the first snapshot before it is said."""
 EVENT_CHANGES = 500
 """Changes in one event; of more, the rest goes into events of its own."""
 
@@ -40,6 +42,8 @@ class Sight:
         self._log = log
         self._starting: asyncio.Task[None] | None = None
         self._said: set[str] = set()
+        self._files = (0, 0)
+        """Of the first snapshot: how many are read, of how many."""
         self._leave = log.subscribe(self._heard)
 
     def begin(self, interrupted: Sequence[int] = ()) -> None:
@@ -52,6 +56,10 @@ class Sight:
         """Wait for the first snapshot: nothing of ours may change a file before."""
         self.begin()
         assert self._starting is not None
+        if not self._starting.done():
+            await asyncio.wait({self._starting}, timeout=_PATIENCE)
+            if not self._starting.done():
+                await self._say_waiting()
         await asyncio.shield(self._starting)
 
     async def start_turn(self) -> None:
@@ -103,13 +111,26 @@ class Sight:
 
     async def _start(self, interrupted: Sequence[int]) -> None:
         known = LastChanges()
-        async for event in self._log.events():
-            known.take(event)
-        sweep = await self._observer.start(known=known.by_path)
+        try:
+            async for event in self._log.events():
+                known.take(event)
+            sweep = await self._observer.start(self._progress, known=known.by_path)
+        except Exception:
+            _log.exception("the first look at the workspace failed")
+            return
         await self._limited(sweep.limited, None)
         if interrupted:
             await self._found([found.change for found in sweep.found], interrupted[-1], ())
         await self._keep()
+
+    def _progress(self, done: int, total: int) -> None:
+        self._files = (done, total)
+
+    async def _say_waiting(self) -> None:
+        done, total = self._files
+        count = f": {done:,} of {total:,} files" if total else ""
+        message = f"The workspace is read for the first time{count}. The first tool waits for it."
+        await self._notice({"code": "FIRST_LOOK", "message": message, "remedy": "", "level": "info"})
 
     async def _sweep(self, turn: int | None = None) -> list[FileChange]:
         try:
@@ -134,8 +155,11 @@ class Sight:
             return
         self._said.add(limit.code)
         data = {"code": limit.code, "message": limit.message, "remedy": limit.remedy, "level": "warning"}
+        await self._notice(data if turn is None else {**data, "turn": turn})
+
+    async def _notice(self, data: dict[str, Any]) -> None:
         try:
-            await self._log.append("notice/raised", data if turn is None else {**data, "turn": turn})
+            await self._log.append("notice/raised", data)
         except (StoreError, GateError) as error:
             _log.warning("a notice was not recorded: %s", error)
 

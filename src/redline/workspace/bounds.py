@@ -28,7 +28,7 @@ class Limits:
     """Of a first snapshot, compressed, where no git repository has the bytes already."""
     seconds: float = 10.0
     """Of a sweep, twice in a row."""
-    first_seconds: float = 120.0
+    first_seconds: float = 30.0
     """Of a first snapshot."""
 
 
