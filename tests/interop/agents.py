@@ -246,6 +246,7 @@ def _qwen(folder: Path, home: Path, port: int) -> tuple[Sequence[str], Mapping[s
         "OPENAI_API_KEY": "none",
         "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1",
         "OPENAI_MODEL": "scripted-model",
+        "QWEN_CODE_NO_RELAUNCH": "true",
     }
 
 
