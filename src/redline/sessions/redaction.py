@@ -9,6 +9,7 @@ nothing. The rules are in `secret_tokens` (forms), `secret_assignments` (places)
 from __future__ import annotations
 
 import functools
+import re
 from typing import TYPE_CHECKING, Any
 
 from redline.sessions import key_blocks, secret_assignments, secret_sieve
@@ -17,7 +18,7 @@ from redline.sessions.marks import holds_mask, mark, new_masks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from redline.sessions.secret_tokens import Plugin, Rule, Span
+    from redline.sessions.secret_tokens import Rule, Span
 
 __all__ = ["LineMasker", "Redactor", "holds_mask", "new_masks"]
 
@@ -29,30 +30,22 @@ KEPT_KEYS = frozenset(
 )  # fmt: skip
 """Strings under these keys name something (a session, a call, a file, bytes): masked, they would name nothing."""
 
-LONG_LINE = 16_384
+LONG_LINE = 4_096
 """Characters; of a longer line only the neighbourhoods of candidates are searched."""
-_WINDOW = 8_192
+_WINDOW = 2_048
 _OVERLAP = 512
-_TOKEN_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.=+/")
+_TOKEN_REST = re.compile(r"[0-9A-Za-z_.=+/-]*+")
 _CHUNK = 4_096
 
 
 class Redactor:
-    """Masks secrets in text and in JSON values. Stateless after construction; safe for several threads.
-
-    `plugins`: further (kind, plugin) pairs, a plugin being any object with a `denylist` of compiled expressions, such
-    as detect-secrets' own. Their tokens must hold a run of 20 characters of `A-Za-z0-9_-` and one of the known prefixes
-    to be looked for in the first place.
-    """
-
-    def __init__(self, plugins: Sequence[tuple[str, Plugin]] = ()) -> None:
-        self._plugins = plugins
+    """Masks secrets in text and in JSON values. Stateless; safe for several threads."""
 
     @functools.cached_property
     def _rules(self) -> list[Rule]:
         from redline.sessions import secret_tokens  # a quarter of a second, and most processes never need it
 
-        return secret_tokens.rules(self._plugins)
+        return secret_tokens.rules()
 
     def mask(self, text: str) -> str:
         """The text with its secrets masked; the same object if there are none."""
@@ -155,7 +148,7 @@ class Redactor:
         ending = "\r" if line.endswith("\r") else ""
         bare = line.removesuffix("\r")
         # What was masked can make a second secret visible to a rule; masking must be stable.
-        for _ in range(4):
+        for _ in range(8):
             spans = list(self._spans(bare, places))
             if not spans:
                 break
@@ -169,13 +162,17 @@ class Redactor:
             return
         tokens = {at // _WINDOW for at in places.tokens}
         names = {at // _WINDOW for at in places.names}
+        covered = 0
         for window in sorted(tokens | names):
             low = max(0, window * _WINDOW - _OVERLAP)
             high = min(len(line), (window + 1) * _WINDOW + _OVERLAP)
+            if high <= covered:
+                continue
             for start, end, kind in self._line_spans(line[low:high], tokens=window in tokens, names=window in names):
                 stop = low + end
-                while stop >= high and stop < len(line) and line[stop] in _TOKEN_CHARACTERS:
-                    stop += 1
+                if stop == high:  # cut by the window: what follows belongs to it
+                    stop = _TOKEN_REST.match(line, stop).end()  # type: ignore[union-attr]  # matches nothing, too
+                    covered = max(covered, stop)
                 yield low + start, stop, kind
 
     def _line_spans(self, line: str, *, tokens: bool, names: bool) -> Iterator[Span]:

@@ -14,19 +14,16 @@ from typing import TYPE_CHECKING, Protocol
 from detect_secrets.plugins.aws import AWSKeyDetector
 from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
 from detect_secrets.plugins.base import RegexBasedDetector
-from detect_secrets.plugins.discord import DiscordBotTokenDetector
-from detect_secrets.plugins.github_token import GitHubTokenDetector
 from detect_secrets.plugins.gitlab_token import GitLabTokenDetector
 from detect_secrets.plugins.mailchimp import MailchimpDetector
 from detect_secrets.plugins.pypi_token import PypiTokenDetector
 from detect_secrets.plugins.sendgrid import SendGridDetector
 from detect_secrets.plugins.slack import SlackDetector
 from detect_secrets.plugins.square_oauth import SquareOAuthDetector
-from detect_secrets.plugins.stripe import StripeDetector
 from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 Span = tuple[int, int, str]
 """Start, end and kind of what is to be masked in a line."""
@@ -39,13 +36,20 @@ class Plugin(Protocol):
     def denylist(self) -> Iterable[re.Pattern[str]]: ...
 
 
+class AWSKeyIdDetector(RegexBasedDetector):
+    """The library's expression for key ids, whole words only; its other one masks the name with the value."""
+
+    secret_type = "AWS key"
+    denylist = (re.compile(rf"(?<![0-9A-Za-z])(?:{next(iter(AWSKeyDetector().denylist)).pattern})(?![0-9A-Za-z])"),)
+
+
 class GitHubFineGrainedDetector(RegexBasedDetector):
     secret_type = "GitHub fine-grained token"
     denylist = (re.compile(r"github_pat_[0-9A-Za-z_]{36,255}"),)
 
 
-class GitHubNewFormDetector(RegexBasedDetector):
-    """Longer than the 36 characters that the library's plugin knows."""
+class GitHubDetector(RegexBasedDetector):
+    """The library's plugin knows no more than 36 characters, and would leave the rest of a longer one."""
 
     secret_type = "GitHub token"
     denylist = (re.compile(r"gh[pousr]_[0-9A-Za-z_]{36,255}"),)
@@ -107,7 +111,9 @@ class SlackAppDetector(RegexBasedDetector):
     )
 
 
-class StripeTestDetector(RegexBasedDetector):
+class StripeKeyDetector(RegexBasedDetector):
+    """Also test keys and the secrets of webhooks."""
+
     secret_type = "Stripe key"
     denylist = (
         re.compile(r"(?<![0-9A-Za-z])[rs]k_(?:live|test)_[0-9A-Za-z]{16,}"),
@@ -152,7 +158,8 @@ class WebTokenDetector(RegexBasedDetector):
     secret_type = "JSON Web Token"
     denylist = (
         re.compile(
-            r"(?<![0-9A-Za-z_.-])eyJ[0-9A-Za-z_-]{15,}+={0,2}\.(?:[0-9A-Za-z_-]*+={0,2}\.){0,3}[0-9A-Za-z_-]+={0,2}"
+            r"(?<![0-9A-Za-z_.-])eyJ[0-9A-Za-z_-]{15,}+={0,2}\.(?=[0-9A-Za-z_.-])"
+            r"(?:[0-9A-Za-z_-]*+={0,2}\.)*+[0-9A-Za-z_-]*+={0,2}"
         ),
     )
 
@@ -178,52 +185,69 @@ class ServiceTokenDetector(RegexBasedDetector):
     )
 
 
-def _plugins() -> list[tuple[str, Plugin]]:
-    """By kind, the surest first: where two overlap, the first one names the mark."""
-    return [
-        ("aws-key", AWSKeyDetector()),
-        ("github-token", GitHubFineGrainedDetector()),
-        ("github-token", GitHubNewFormDetector()),
-        ("github-token", GitHubTokenDetector()),
-        ("gitlab-token", GitLabTokenDetector()),
-        ("slack-token", SlackAppDetector()),
-        ("slack-token", SlackDetector()),
-        ("stripe-key", StripeTestDetector()),
-        ("stripe-key", StripeDetector()),
-        ("sendgrid-key", SendGridDetector()),
-        ("twilio-key", TwilioSecretDetector()),
-        ("npm-token", NpmTokenDetector()),
-        ("pypi-token", PypiTokenDetector()),
-        ("hugging-face-token", HuggingFaceDetector()),
-        ("anthropic-key", AnthropicDetector()),
-        ("openai-key", OpenAIKeyDetector()),
-        ("google-key", GoogleDetector()),
-        ("azure-key", AzureStorageKeyDetector()),
-        ("azure-key", AzureClientSecretDetector()),
-        ("azure-key", AzureSignatureDetector()),
-        ("telegram-token", TelegramBotTokenDetector()),
-        ("discord-token", DiscordWebhookDetector()),
-        ("discord-token", DiscordTokenDetector()),
-        ("discord-token", DiscordBotTokenDetector()),
-        ("mailchimp-key", MailchimpDetector()),
-        ("square-token", SquareOAuthDetector()),
-        ("json-web-token", WebTokenDetector()),
-        ("service-token", ServiceTokenDetector()),
-    ]
+_SERVICE_ANCHORS = (
+    "_v1_", "shp", "dapi", "dckr_", "hvs.", "hvb.", "hvr.", "lin_", "rubygems_", "crates_io_", "cio", "ntn_", "secret_",
+    "gsk_", "xai-", "pplx-", "r8_", "nvapi-", "tvly-", "fw_", "lsv2_", "sntrys_", "sbp_", "glsa_", "glc_", "nfp_",
+    "PMAK-", "figd_", "pat_", "pat-", "AGE-SECRET",
+)  # fmt: skip
+
+_PLUGINS: tuple[tuple[str, Plugin, tuple[str, ...]], ...] = (
+    # Kind, plugin, and text of which some part must be in a line for the plugin to find anything in it.
+    # The surest first: where two overlap, the first one names the mark.
+    ("aws-key", AWSKeyIdDetector(), ("A3T", "ABIA", "ACCA", "AKIA", "ASIA")),
+    ("github-token", GitHubFineGrainedDetector(), ("github_pat_",)),
+    ("github-token", GitHubDetector(), ("ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
+    ("gitlab-token", GitLabTokenDetector(), ("gl", "GR1348941")),
+    ("slack-token", SlackAppDetector(), ("xox", "xapp-", "hooks.slack.com")),
+    ("slack-token", SlackDetector(), ("xox", "hooks.slack.com")),
+    ("stripe-key", StripeKeyDetector(), ("k_live_", "k_test_", "whsec_")),
+    ("sendgrid-key", SendGridDetector(), ("SG.",)),
+    ("twilio-key", TwilioSecretDetector(), ("SK",)),
+    ("npm-token", NpmTokenDetector(), ("npm_", ":_")),
+    ("pypi-token", PypiTokenDetector(), ("pypi-A",)),
+    ("hugging-face-token", HuggingFaceDetector(), ("hf_", "api_org_")),
+    ("anthropic-key", AnthropicDetector(), ("sk-ant-",)),
+    ("openai-key", OpenAIKeyDetector(), ("sk-",)),
+    ("google-key", GoogleDetector(), ("AIza", "GOCSPX-", "ya29.", "1//0")),
+    ("azure-key", AzureStorageKeyDetector(), ("AccountKey=",)),
+    ("azure-key", AzureClientSecretDetector(), ("Q~",)),
+    ("azure-key", AzureSignatureDetector(), ("sig=", "Key=")),
+    ("telegram-token", TelegramBotTokenDetector(), (":",)),
+    ("discord-token", DiscordWebhookDetector(), ("webhooks/",)),
+    ("discord-token", DiscordTokenDetector(), (".",)),
+    ("mailchimp-key", MailchimpDetector(), ("-us",)),
+    ("square-token", SquareOAuthDetector(), ("sq0csp-",)),
+    ("json-web-token", WebTokenDetector(), ("eyJ",)),
+    ("service-token", ServiceTokenDetector(), _SERVICE_ANCHORS),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     kind: str
     pattern: re.Pattern[str]
+    anchors: tuple[str, ...]
+    """The pattern is worth a look where one of them stands."""
+    bounded: bool = True
+    """A match must not begin inside a word: genes and base64 hold every short prefix."""
 
     def spans(self, line: str) -> Iterator[Span]:
+        if not any(anchor in line for anchor in self.anchors):
+            return
         named = "secret" in self.pattern.groupindex
         for match in self.pattern.finditer(line):
-            start, end = match.span("secret") if named else match.span()
-            yield start, end, self.kind
+            if not (self.bounded and _inside_word(line, match.start())):
+                yield *(match.span("secret") if named else match.span()), self.kind
 
 
-def rules(extra: Sequence[tuple[str, Plugin]] = ()) -> list[Rule]:
+def rules() -> list[Rule]:
     """All expressions of all plugins, one rule each."""
-    return [Rule(kind, pattern) for kind, plugin in (*_plugins(), *extra) for pattern in plugin.denylist]
+    return [
+        Rule(kind, pattern, anchors, bounded=kind != "telegram-token")  # `/bot123456789:…` is its place in an address
+        for kind, plugin, anchors in _PLUGINS
+        for pattern in plugin.denylist
+    ]
+
+
+def _inside_word(line: str, at: int) -> bool:
+    return at > 0 and line[at].isalnum() and line[at - 1].isalnum()
