@@ -67,10 +67,10 @@ class LocalFiles:
         return self._roots.paths
 
     async def resolve(self, path: str) -> Target:
-        return await asyncio.to_thread(self._roots.resolve, path)
+        return self._roots.resolve(path)  # a few looks at names: done before a thread would have begun
 
     async def stat(self, target: Target) -> Stat | None:
-        return await asyncio.to_thread(_status, self._roots, target)
+        return _status(self._roots, target)
 
     async def read(self, target: Target, limit: int | None = None) -> Content:
         found = await asyncio.to_thread(mutation.read, self._roots, target, self._limit if limit is None else limit)

@@ -227,7 +227,7 @@ class RunningCall:
             if proposal is None or proposal.outdated:
                 proposal = await self._propose_anew(step, asked=asked)
             try:
-                return await self._apply(step, proposal.expected)
+                return await self._apply(step, proposal)
             except FileError as error:
                 if error.code != "STALE":
                     raise
@@ -287,9 +287,14 @@ class RunningCall:
             await self._ask([proposal], again=asked)
         return proposal
 
-    async def _apply(self, step: Step, expected: Blob | None) -> Outcome:
+    async def _apply(self, step: Step, proposal: Proposal) -> Outcome:
         outcome = await self._journal.apply(
-            step, turn=self.turn, call=self.id, expected=expected, landed=self._note_landed
+            step,
+            turn=self.turn,
+            call=self.id,
+            expected=proposal.expected,
+            landed=self._note_landed,
+            foreseen=proposal.outcome,
         )
         if unchanged(outcome) and outcome.after is not None and isinstance(step.action, Write | WriteBytes):
             self._see(outcome.target.key, outcome.after.blob)  # whoever gave the whole text knows what is there

@@ -63,14 +63,16 @@ class Journal:
         call: str,
         expected: Blob | None,
         landed: Callable[[Landed], None],
+        foreseen: Outcome | None = None,
         facts: Mapping[str, Any] | None = None,
         check_masks: bool = True,
     ) -> Outcome:
         """Do one step and tell `landed` once it is on the disk, even where the caller is cancelled meanwhile.
 
-        `expected`: as for `Files.apply`. `facts`: what the intent keeps beside its own. A step that changes nothing
-        tells nobody. Raises `FileError`, or `ToolError` with the code of the log's or the store's fault; the file is
-        then as it was.
+        `expected`: as for `Files.apply`. `foreseen`: the preview; its bytes are stored while the new file is written,
+        so that the two flushes need not wait for each other. `facts`: what the intent keeps beside its own. A step that
+        changes nothing tells nobody. Raises `FileError`, or `ToolError` with the code of the log's or the store's
+        fault; the file is then as it was.
         """
 
         def heard(done: Landed) -> None:
@@ -78,7 +80,7 @@ class Journal:
                 self.told(done.outcome)
             landed(done)
 
-        return await to_its_end(self._apply(step, turn, call, expected, heard, facts or {}, check_masks))
+        return await to_its_end(self._apply(step, turn, call, expected, heard, foreseen, facts or {}, check_masks))
 
     async def _apply(
         self,
@@ -87,15 +89,17 @@ class Journal:
         call: str,
         expected: Blob | None,
         landed: Callable[[Landed], None],
+        foreseen: Outcome | None,
         facts: Mapping[str, Any],
         check_masks: bool,
     ) -> Outcome:
         intent = _Intent()
+        early = _Early(foreseen, asyncio.ensure_future(self._store(foreseen))) if foreseen is not None else None
 
         async def before_commit(outcome: Outcome) -> None:
             if check_masks:
                 refuse_masks(step.action, outcome)
-            intent.change, intent.kept = await self._record(outcome, turn, call, facts)
+            intent.change, intent.kept = await self._record(outcome, turn, call, facts, early)
             intent.outcome = outcome
 
         try:
@@ -105,6 +109,9 @@ class Journal:
             if intent.outcome is not None and await self._verdict(intent.outcome) == "applied":
                 landed(intent.landed())
             raise
+        finally:
+            if early is not None:
+                await early.over()
         if intent.outcome is None or unchanged(outcome):
             return outcome
         verdict = await self._verdict(outcome)
@@ -130,11 +137,13 @@ class Journal:
         return judge(touched, [await look_at(self.files, target) for target in targets])
 
     async def _record(
-        self, outcome: Outcome, turn: int, call: str, facts: Mapping[str, Any]
+        self, outcome: Outcome, turn: int, call: str, facts: Mapping[str, Any], early: _Early | None
     ) -> tuple[FileChange, bool]:
         """Make the mutation recoverable: when this returns, bytes and intent are on the disk."""
         try:
-            storing = asyncio.ensure_future(self._store(outcome))
+            storing = early.of(outcome) if early is not None else None
+            if storing is None:
+                storing = asyncio.ensure_future(self._store(outcome))
             try:
                 change = await self.recorder.change(outcome, "result")
             finally:
@@ -175,6 +184,24 @@ class Journal:
 def _sizes_tell(outcome: Outcome) -> bool:
     before, after = outcome.before, outcome.after
     return before is None or after is None or before.size != after.size
+
+
+@dataclass(frozen=True, slots=True)
+class _Early:
+    """Bytes that are being stored before it is certain that they are the ones."""
+
+    foreseen: Outcome
+    storing: asyncio.Future[bool]
+
+    def of(self, outcome: Outcome) -> asyncio.Future[bool] | None:
+        """What to wait for, if this is the mutation that was foreseen."""
+        before, after = _blob(self.foreseen.before), _blob(self.foreseen.after)
+        return self.storing if (_blob(outcome.before), _blob(outcome.after)) == (before, after) else None
+
+    async def over(self) -> None:
+        await asyncio.wait({self.storing})
+        if not self.storing.cancelled():
+            self.storing.exception()  # seen; where it mattered it was raised
 
 
 @dataclass(slots=True)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from redline.tools.recorder import Recorder
     from redline.tools.tool import Step
 
+_HELD = 2 << 20
+"""Bytes of both sides that a proposal holds on to."""
 _LARGE_CUT = 20
 """Removed lines from which a cut of most of a file is pointed out."""
 
@@ -48,6 +50,8 @@ class Proposal:
     """What a person should know before saying yes, beside the hunks."""
     outdated: bool = False
     """The file has changed since."""
+    outcome: Outcome | None = None
+    """As previewed, with its bytes; None where they are too many to be held until somebody has answered."""
 
 
 async def propose(step: Step, files: Files, knowledge: Knowledge | None, recorder: Recorder) -> Proposal:
@@ -62,7 +66,8 @@ async def propose(step: Step, files: Files, knowledge: Knowledge | None, recorde
     if unchanged(outcome):
         return Proposal(step, expected, None)
     change = await recorder.change(outcome, "proposed")
-    return Proposal(step, expected, change, tuple(_notes(change)))
+    size = sum(side.size for side in (outcome.before, outcome.after) if side is not None)
+    return Proposal(step, expected, change, tuple(_notes(change)), outcome=outcome if size <= _HELD else None)
 
 
 async def _preview(step: Step, files: Files, knowledge: Knowledge | None) -> Outcome:
