@@ -79,7 +79,9 @@ def secrets(seed: int = 1) -> list[Secret]:
         one("gitlab", "git remote set-url origin https://oauth2:%@gitlab.com/a/b.git", gitlab),
         one("slack", "SLACK_BOT_TOKEN=%", "xo" + "xb-" + "123456789012-1234567890123-" + some(24)),
         one("slack", "x = '%'", "xo" + "xp-" + "123456789012-123456789012-123456789012-" + some(32, _HEX)),
-        one("slack", "x = '%'", "xa" + "pp-1-A" + some(10, string.ascii_uppercase) + "-1234567890123-" + some(64, _HEX)),
+        one(
+            "slack", "x = '%'", "xa" + "pp-1-A" + some(10, string.ascii_uppercase) + "-1234567890123-" + some(64, _HEX)
+        ),
         one("slack", "url: https://hooks.slack.com/%", "services/T" + some(8) + "/B" + some(10) + "/" + some(24)),
         one("stripe", "stripe.api_key = '%'", "sk" + "_live_" + some(24)),
         one("stripe", "STRIPE=%", "rk" + "_live_" + some(99)),
@@ -116,7 +118,7 @@ def secrets(seed: int = 1) -> list[Secret]:
         one("bearer", "Authorization: Bearer %", some(30)),
         one("bearer", 'headers = {"Authorization": "Bearer %"}', some(24, _TOKEN)),
         one("bearer", "-H 'authorization: bearer %'", some(40, _HEX)),
-        one("bearer", "req.Header.Set(\"Authorization\", \"Bearer %\")", some(32)),
+        one("bearer", 'req.Header.Set("Authorization", "Bearer %")', some(32)),
         one("basic", "Authorization: Basic %", base64.b64encode(b"user:" + some(9).encode()).decode()),
         one("assignment", 'password = "%"', "hunter" + "2"),
         one("assignment", "password: %", "hunter" + "2" + some(4)),
@@ -189,7 +191,9 @@ def private_keys(seed: int = 1) -> list[Secret]:
     header = ["Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,0123456789ABCDEF", ""]
     found.append(Secret("private key, encrypted", block(kinds[1], [*header, *lines]), tuple(lines)))
     lines = body()
-    found.append(Secret("pgp key", block("PGP PRIVATE " + "KEY BLOCK", ["Version: 1", "", *lines, "=abCD"]), tuple(lines)))
+    found.append(
+        Secret("pgp key", block("PGP PRIVATE " + "KEY BLOCK", ["Version: 1", "", *lines, "=abCD"]), tuple(lines))
+    )
     lines = body()
     numbered = "\n".join(f"{number:6}\t{line}" for number, line in enumerate(block(kinds[2], lines).split("\n"), 9))
     found.append(Secret("private key, numbered", numbered, tuple(lines)))
@@ -199,7 +203,7 @@ def private_keys(seed: int = 1) -> list[Secret]:
     return found
 
 
-_TRICKY = r'''
+_TRICKY = r"""
 password = os.environ["DB_PASSWORD"]
 password = os.getenv("DB_PASSWORD")
 password = os.environ.get("PASSWORD", "")
@@ -442,7 +446,7 @@ The password is stored hashed (bcrypt, 12 rounds).
 // TODO: rotate the api key: ask ops
 password must be 8-64 characters
 Password: 8 to 64 characters
-'''
+"""
 
 
 def tricky_lines(seed: int = 2) -> list[str]:
@@ -467,7 +471,7 @@ def tricky_lines(seed: int = 2) -> list[str]:
             f"    sha256:{hexadecimal(64)}",
             f"    --hash=sha256:{hexadecimal(64)} \\",
             f'  "integrity": "sha512-{base(64)}",',
-            f'{name}@{version}: resolution: {{integrity: sha512-{base(64)}}}',
+            f"{name}@{version}: resolution: {{integrity: sha512-{base(64)}}}",
             f'checksum = "{hexadecimal(64)}"',
             f"github.com/org/{name} v{version} h1:{base(32)}",
             f"{hexadecimal(32)}  file{draw.randrange(100)}.bin",

@@ -20,7 +20,7 @@ _PUTTY = re.compile(r"Private-Lines: ?\d{1,4}")
 _PUTTY_END = re.compile(r"Private-(?:MAC|Hash): ?")
 _HEADER = re.compile(r"(?:Proc-Type|DEK-Info|Comment|Version|Hash|Charset|Subject|Key-Derivation|Argon2-[A-Za-z]+): ?")
 # What may stand around a body line: a diff sign, an indent, a quote or comment sign, a line number, `path:12:`.
-_BEFORE = r"(?P<before>[ +\-]?(?:\S{1,200}[:\-])?(?:\s*\d{1,7}\s?[:|→\t\-])?[\s#>*|;]*(?://\s?)?[\"'`(]{0,3})"
+_BEFORE = r"(?P<before>[ +\-]?+(?:\S{1,200}[:\-])?(?:\s*\d{1,7}\s?[:|→\t\-])?[\s#>*|;]*(?://\s?)?[\"'`(]{0,3})"
 _AFTER = r"(?P<after>(?:\\{1,4}[nr])*[\"'`]{0,3}[\s,;+.)\\]*)"
 _BODY = re.compile(_BEFORE + r"(?P<body>=?[A-Za-z0-9+/]{16,}={0,3})" + _AFTER)
 _SHORT = re.compile(_BEFORE + r"(?P<body>=?[A-Za-z0-9+/]{2,}={0,3})" + _AFTER)
@@ -83,8 +83,9 @@ class KeyBlock:
     def _closing(self, line: str, at: int) -> str:
         """The key's last characters before an END marker on the same line."""
         head = line[:at]
-        body = _RUN.search(head)
-        return mark(KIND) + line[at:] if body and _INLINE.fullmatch(head) else line
+        sign = head[:1] if head[:1] in (" ", "+", "-") else ""
+        body = head[len(sign) :]
+        return sign + mark(KIND) + line[at:] if _RUN.search(body) and _INLINE.fullmatch(body) else line
 
     def _start(self) -> None:
         self.open = True
