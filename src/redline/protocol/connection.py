@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -28,8 +28,11 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
+REQUEST_CANCELLED = -32800
 AUTH_REQUIRED = -32000
 RESOURCE_NOT_FOUND = -32002
+CANCEL_REQUEST = "$/cancel_request"
+"""The notification with which either side withdraws a request of its own."""
 
 
 class RpcError(Exception):
@@ -54,7 +57,8 @@ class Peer(Protocol):
         ...
 
     async def asked(self, method: str, params: Any) -> Any:
-        """A request; returns the result, or raises `RpcError`. Runs as a task of its own, begun in order."""
+        """A request; returns the result, or raises `RpcError`. Runs as a task of its own, begun in order. It is
+        cancelled where the peer withdraws the request, and when the connection ends."""
         ...
 
     async def faulty(self, fault: str) -> None:
@@ -83,29 +87,49 @@ class Connection:
         self._tap = tap
         self._next = 0
         self._waiting: dict[str, asyncio.Future[Any]] = {}
-        self._answering: set[asyncio.Task[None]] = set()
+        self._answering: dict[asyncio.Task[None], str] = {}
+        """With the JSON text of the request's id."""
+        self._beside: set[asyncio.Task[None]] = set()
         self._writing = asyncio.Lock()
         self.closed = False
 
     # Asking.
 
-    async def request(self, method: str, params: Mapping[str, Any], *, seconds: float | None = None) -> Any:
-        """Ask, and wait for the answer. Raises `RpcError`, `ConnectionClosed`, or TimeoutError after `seconds`."""
+    async def request(
+        self, method: str, params: Mapping[str, Any], *, seconds: float | None = None, withdrawn: bool = False
+    ) -> Any:
+        """Ask, and wait for the answer. Raises `RpcError`, `ConnectionClosed`, or TimeoutError after `seconds`.
+
+        `withdrawn`: where the caller is cancelled, the peer is told that no answer is awaited any more."""
         if self.closed:
             raise ConnectionClosed(method)
         self._next += 1
-        key = str(self._next)
+        number = self._next
+        key = str(number)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[key] = answer
         try:
             async with asyncio.timeout(seconds):
-                await self._send({"jsonrpc": "2.0", "id": self._next, "method": method, "params": params})
+                await self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
                 return await answer
+        except asyncio.CancelledError:
+            if withdrawn and not self.closed:
+                self._aside(self.notify(CANCEL_REQUEST, {"requestId": number}))
+            raise
         finally:
             self._waiting.pop(key, None)
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         await self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def _aside(self, work: Coroutine[Any, Any, None]) -> None:
+        async def carefully() -> None:
+            with suppress(ConnectionClosed):
+                await work
+
+        task = asyncio.get_running_loop().create_task(carefully())
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
 
     # Receiving.
 
@@ -130,7 +154,7 @@ class Connection:
             if not answer.done():
                 answer.set_exception(ConnectionClosed("the peer is gone"))
                 answer.exception()
-        for task in self._answering:
+        for task in list(self._answering):
             task.cancel()
         with suppress(Exception):
             self._writer.close()
@@ -158,6 +182,8 @@ class Connection:
         if isinstance(method, str) and "id" in message and identity is not None:
             self._answer(method, identity, message.get("params"))
             await asyncio.sleep(0)  # it begins before the next message is handled
+        elif method == CANCEL_REQUEST:
+            self._withdraw(message.get("params"))
         elif isinstance(method, str):
             try:
                 await self._peer.notified(method, message.get("params"))
@@ -192,6 +218,11 @@ class Connection:
                 await self._send({"jsonrpc": "2.0", "id": json.loads(line.id), "error": error})
         await self._told(f"A message was too large and was passed over ({line.method or 'an answer'}: {size}).")
 
+    async def answer_to_nobody(self, error: Mapping[str, Any]) -> None:
+        """Say that something could not be read, where its id is not known: an error with the id null."""
+        with suppress(ConnectionClosed):
+            await self._send({"jsonrpc": "2.0", "id": None, "error": error})
+
     async def _told(self, fault: str) -> None:
         try:
             await self._peer.faulty(fault)
@@ -203,8 +234,15 @@ class Connection:
     def _answer(self, method: str, identity: Any, params: Any) -> None:
         work = self._work_out(method, identity, self._peer.asked(method, params))
         task = asyncio.get_running_loop().create_task(work)
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
+        self._answering[task] = json.dumps(identity)
+        task.add_done_callback(lambda done: self._answering.pop(done, None))
+
+    def _withdraw(self, params: Any) -> None:
+        """The peer does not want an answer any more; it gets one nevertheless, as it is promised."""
+        wanted = json.dumps(params.get("requestId")) if isinstance(params, Mapping) else ""
+        for task, identity in self._answering.items():
+            if identity == wanted:
+                task.cancel()
 
     async def _work_out(self, method: str, identity: Any, work: Awaitable[Any]) -> None:
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": identity}
@@ -217,6 +255,10 @@ class Connection:
         except Exception as fault:
             _log.exception("the request %s could not be answered", method)
             message["error"] = {"code": INTERNAL_ERROR, "message": f"{type(fault).__name__}: {fault}"}
+        except asyncio.CancelledError:
+            if self.closed:
+                raise
+            message["error"] = {"code": REQUEST_CANCELLED, "message": "The request was withdrawn."}
         with suppress(ConnectionClosed):
             await self._send(message)
 

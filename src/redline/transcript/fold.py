@@ -103,7 +103,13 @@ class Transcript:
         return []
 
     def _session_state(self, _: Event, data: Data) -> list[AnyRow]:
-        self.state = replace(self.state, title=fields.text(data, "title", self.state.title))
+        modes, of_agent = data.get("modes"), data.get("agent")
+        self.state = replace(
+            self.state,
+            title=fields.text(data, "title", self.state.title),
+            approval=fields.text(modes, "approval") if isinstance(modes, Mapping) else self.state.approval,
+            of_agent=of_agent if isinstance(of_agent, Mapping) else self.state.of_agent,
+        )
         return []
 
     def _session_closed(self, _: Event, __: Data) -> list[AnyRow]:
@@ -127,7 +133,8 @@ class Transcript:
 
     def _agent_update(self, event: Event, data: Data) -> list[AnyRow]:
         kind = fields.text(data, "sessionUpdate") or "of no known kind"
-        return [self._other(event, f"An update of the agent, {kind}")]
+        update = {name: value for name, value in data.items() if name != "turn"}
+        return [self._other(event, f"An update of the agent, {kind}", update)]
 
     # Turns.
 
@@ -171,7 +178,7 @@ class Transcript:
         blocks = fields.mappings(data, "content")
         attachments = tuple(block for block in blocks if block.get("type") != "text")
         head = self._head(event, f"user:{event.seq}", fields.number(data, "turn"))
-        return [self._put(UserRow(**head, text=fields.block_text(blocks), attachments=attachments))]
+        return [self._put(UserRow(**head, text=fields.block_text(blocks), attachments=attachments, content=blocks))]
 
     def _assistant(self, event: Event, data: Data) -> list[AnyRow]:
         turn = fields.number(data, "turn")
@@ -339,9 +346,10 @@ class Transcript:
         title = f"Event {seq} of the log is damaged and is left out: {damaged.reason}"
         return self._put(OtherRow(id=f"other:{seq}", turn=0, seq=seq, revision=seq, at=0, title=title))
 
-    def _other(self, event: Event, title: str) -> AnyRow:
+    def _other(self, event: Event, title: str, update: Any = None) -> AnyRow:
         data = event.data if isinstance(event.data, Mapping) else {}
-        return self._put(OtherRow(**self._head(event, f"other:{event.seq}", fields.number(data, "turn")), title=title))
+        head = self._head(event, f"other:{event.seq}", fields.number(data, "turn"))
+        return self._put(OtherRow(**head, title=title, update=update))
 
 
 _TAKE: Mapping[str, Callable[[Transcript, Event, Data], list[AnyRow]]] = {

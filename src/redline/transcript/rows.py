@@ -6,7 +6,7 @@ keeps rows by id and takes an upsert with a higher revision instead of the one i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class Row:
 class UserRow(Row):
     text: str
     attachments: Sequence[Mapping[str, Any]] = ()
+    content: Sequence[Mapping[str, Any]] = ()
+    """All blocks in their order, as logged: what `text` and `attachments` are taken from."""
     kind: Literal["user"] = "user"
 
 
@@ -192,6 +194,8 @@ class OtherRow(Row):
     """An event of a type that this version does not know, or a damaged one."""
 
     title: str
+    update: Any = None
+    """Of an `agent/update`: what the agent sent, as logged."""
     kind: Literal["other"] = "other"
 
 
@@ -222,3 +226,7 @@ class SessionState:
     turn: int = 0
     running: bool = False
     closed: bool = False
+    approval: str = ""
+    """How approvals are set (ask, edits, all); empty: not said yet."""
+    of_agent: Mapping[str, Any] = field(default_factory=dict)
+    """Of a foreign agent: its own session id, modes, options and commands, as the log keeps them."""

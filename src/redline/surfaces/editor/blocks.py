@@ -1,0 +1,99 @@
+"""A prompt's blocks: from the protocol into the log, and back on a replay.
+
+The built-in agent reads text and images. An embedded file becomes text with its address before it, a link its address;
+beside it stands what it was, so that a replay gives back what was sent.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from redline.protocol.connection import INVALID_PARAMS, RpcError
+
+Keep = Callable[[bytes], Awaitable[str | None]]
+"""Puts the bytes of an image into the session's store; its blob id, or None where it is too large to be kept."""
+
+WAS = "editor"
+"""The key beside a text block under which stands the block that it was made of."""
+_LINES = "\n"
+
+
+async def logged_blocks(prompt: object, keep: Keep) -> list[dict[str, Any]]:
+    """For the built-in agent. Raises `RpcError` (invalid params) for what is no content."""
+    if not isinstance(prompt, list) or not prompt:
+        raise RpcError(INVALID_PARAMS, "prompt is not a list of content blocks, or it is empty")
+    return [await _logged(one, number, keep) for number, one in enumerate(prompt)]
+
+
+async def _logged(block: object, number: int, keep: Keep) -> dict[str, Any]:
+    where = f"prompt[{number}]"
+    if not isinstance(block, Mapping):
+        raise RpcError(INVALID_PARAMS, f"{where} is not an object")
+    match block.get("type"):
+        case "text" if isinstance(block.get("text"), str):
+            return {"type": "text", "text": block["text"]}
+        case "image" if isinstance(block.get("data"), str):
+            return await _image(block, where, keep)
+        case "resource" if isinstance(block.get("resource"), Mapping):
+            return await _resource(block["resource"], where, keep)
+        case "resource_link" if isinstance(block.get("uri"), str):
+            was = {name: block[name] for name in ("type", "uri", "name", "mimeType", "title") if name in block}
+            return {"type": "text", "text": f"[{block.get('name') or block['uri']}]({block['uri']})", WAS: was}
+    raise RpcError(INVALID_PARAMS, f"{where} of type {block.get('type')!r} is malformed, or not taken by this agent")
+
+
+async def _image(block: Mapping[str, Any], where: str, keep: Keep) -> dict[str, Any]:
+    try:
+        data = base64.b64decode(block["data"], validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise RpcError(INVALID_PARAMS, f"{where}.data is not base64: {error}") from None
+    media_type = str(block.get("mimeType") or "image/png")
+    blob = await keep(data)
+    if blob is None:
+        raise RpcError(INVALID_PARAMS, f"{where} is too large to be kept: {len(data)} bytes")
+    return {"type": "image", "blob": blob, "bytes": len(data), "media_type": media_type}
+
+
+async def _resource(resource: Mapping[str, Any], where: str, keep: Keep) -> dict[str, Any]:
+    uri, text, blob = str(resource.get("uri", "")), resource.get("text"), resource.get("blob")
+    mime = str(resource.get("mimeType") or "")
+    if isinstance(text, str):
+        was = {name: resource[name] for name in ("uri", "mimeType") if name in resource}
+        opening = f"The user attached {uri}:{_LINES}"
+        return {
+            "type": "text",
+            "text": opening + text,
+            WAS: {"type": "resource", "resource": was, "from": len(opening)},
+        }
+    if isinstance(blob, str) and mime.startswith("image/"):
+        return await _image({"data": blob, "mimeType": mime}, where, keep)
+    if isinstance(blob, str):
+        was = {"type": "resource_link", "uri": uri, "name": uri.rpartition("/")[2] or uri, "mimeType": mime}
+        return {"type": "text", "text": f"The user attached {uri}, which is not text.", WAS: was}
+    raise RpcError(INVALID_PARAMS, f"{where}.resource holds neither text nor blob")
+
+
+def sent_blocks(blocks: Sequence[Mapping[str, Any]], images: Callable[[str], str | None]) -> list[dict[str, Any]]:
+    """As the user sent them. `images`: a kept image's base64 text."""
+    return [_sent(block, images) for block in blocks]
+
+
+def _sent(block: Mapping[str, Any], images: Callable[[str], str | None]) -> dict[str, Any]:
+    was = block.get(WAS)
+    if block.get("type") == "text" and isinstance(was, Mapping):
+        if was.get("type") != "resource" or not isinstance(was.get("resource"), Mapping):
+            return dict(was)
+        text, start = str(block.get("text", "")), was.get("from")
+        return {
+            "type": "resource",
+            "resource": {**was["resource"], "text": text[start if isinstance(start, int) else 0 :]},
+        }
+    if block.get("type") == "image" and isinstance(block.get("blob"), str):
+        data = images(block["blob"])
+        if data is None:
+            return {"type": "text", "text": "(an image that is not kept any more)"}
+        return {"type": "image", "data": data, "mimeType": str(block.get("media_type", "image/png"))}
+    return dict(block)

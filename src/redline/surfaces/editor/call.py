@@ -1,0 +1,220 @@
+"""A tool row as a call of the protocol: pure, and the same live and on replay.
+
+A call is told twice: when it begins, with what it is about to do, and when it has ended, with what stands on the disk.
+In the client the second content replaces the first, so each says everything that there is to say at its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from redline.changes.acp import to_locations
+from redline.surfaces.editor import words
+from redline.views import DiffCall, DiffResult, GenericCall, TerminalCall, TerminalResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redline.changes.record import FileChange
+    from redline.transcript.rows import FoundRow, RevertRow, ToolRow
+
+Fields = dict[str, Any]
+"""Of a `tool_call` or `tool_call_update`, without its id."""
+
+_STATUSES = {"proposed": "pending", "running": "in_progress", "completed": "completed", "applied": "completed"}
+_UNDONE = {
+    "rejected": "Rejected.",
+    "cancelled": "Cancelled.",
+    "interrupted": "Interrupted before its end.",
+    "unknown": "It never said how it ended.",
+    "failed": "Failed.",
+}
+_RAW = frozenset({"read", "search", "execute", "fetch"})
+"""Kinds whose output is text of files and programs, not Markdown."""
+
+
+def identity(row: ToolRow) -> str:
+    """Unique in the session: agents repeat their own ids from turn to turn."""
+    return f"{row.turn}:{row.call}"
+
+
+def begun(row: ToolRow, workspace: str, *, terminals: bool) -> Fields:
+    """The call as it is proposed or running. `terminals`: the client draws terminals."""
+    view = row.call_view
+    shown: Fields = {"title": words.line(view.title) or row.name, "kind": kind_of(row)}
+    shown["status"] = _STATUSES.get(row.status, "in_progress")
+    if isinstance(view, DiffCall):
+        shown["content"] = words.shown(view.changes)
+        shown["locations"] = _of_changes(view.changes)
+    elif isinstance(view, TerminalCall):
+        shown["content"] = _terminal(row) if terminals else _running(row, view)
+    else:
+        output = [words.block(_said(row, row.output))] if row.output else []
+        shown["content"] = output or _contents(row, view.content)
+        shown["locations"] = [_location(one.path, one.line, workspace) for one in view.locations]
+    return _full(shown)
+
+
+def ended(row: ToolRow, workspace: str, *, terminals: bool, images: Callable[[str], str | None]) -> Fields:
+    """The call as it ended. `images`: a kept image's base64 text."""
+    first = begun(row, workspace, terminals=terminals)
+    view = row.result_view
+    title = getattr(view, "title", None)
+    shown: Fields = {
+        "title": words.line(title) if title else first["title"],
+        "kind": first["kind"],
+        "status": _STATUSES.get(row.status, "failed"),
+        "content": _outcome(row, terminals=terminals, images=images),
+        "locations": _of_changes(row.changes) or first["locations"],
+    }
+    # Only now: before its end a call may still turn out to have a proposal, which says more than its arguments.
+    if isinstance(row.call_view, GenericCall) and row.call_view.raw_input is not None:
+        shown["rawInput"] = dict(row.call_view.raw_input)
+    return shown
+
+
+def found(row: FoundRow) -> Fields:
+    """A call of its own for what nobody told."""
+    names = ", ".join(dict.fromkeys(PurePath(change.path).name for change in row.changes))
+    during = " while several calls ran" if row.during else ""
+    return {
+        "title": words.line(f"Changed on disk{during}: {names}"),
+        "kind": "edit",
+        "status": "completed",
+        "content": words.shown(row.changes),
+        "locations": _of_changes(row.changes),
+    }
+
+
+def reverted(row: RevertRow) -> Fields:
+    """An undo."""
+    names = ", ".join(dict.fromkeys(PurePath(change.path).name for change in row.changes))
+    return {
+        "title": words.line(f"Taken back: {names}" if names else "Taken back: nothing had to change"),
+        "kind": "edit",
+        "status": "completed",
+        "content": words.shown(row.changes),
+        "locations": _of_changes(row.changes),
+    }
+
+
+def terminal_id(row: ToolRow) -> str:
+    return identity(row)
+
+
+def is_terminal(row: ToolRow) -> bool:
+    return isinstance(row.call_view, TerminalCall)
+
+
+def kind_of(row: ToolRow) -> str:
+    view = row.call_view
+    if isinstance(view, GenericCall):
+        return view.kind
+    if isinstance(view, TerminalCall):
+        return "execute"
+    operations = {change.operation for change in view.changes}
+    if operations == {"delete"}:
+        return "delete"
+    return "move" if operations == {"move"} else "edit"
+
+
+def _outcome(row: ToolRow, *, terminals: bool, images: Callable[[str], str | None]) -> list[dict[str, Any]]:
+    view = row.result_view
+    notes = [words.block(f"Taken back by a later undo: {', '.join(row.reverted_paths)}.")] if row.reverted_paths else []
+    notes += [words.block(warning) for warning in row.warnings]
+    if row.status not in ("completed", "applied"):
+        return [*_unfinished(row), *notes]
+    if isinstance(view, TerminalResult):
+        if terminals and is_terminal(row):
+            output = _terminal(row)
+        else:
+            output = [words.block(words.fenced(view.output, "console"))] if view.output else []
+            ending = _ending(view)
+            output += [words.block(ending)] if ending else []
+        return [*output, *words.shown(row.changes), *notes]
+    if isinstance(view, DiffResult):
+        note = None if view.note is None else _sentence(view.note)
+        return [*words.shown(row.changes or view.changes, note), *notes]
+    content = [] if view is None else _contents(row, view.content, images)
+    return [*content, *words.shown(row.changes), *notes]
+
+
+def _unfinished(row: ToolRow) -> list[dict[str, Any]]:
+    """Why a call did not come to a good end; diff blocks only of what stands on the disk nevertheless."""
+    told = words.told(row.error) if row.error is not None else ""
+    view = row.result_view
+    if not told or isinstance(view, TerminalResult):
+        said = view.output if isinstance(view, TerminalResult) else _texts(getattr(view, "content", ()))
+        told = "\n\n".join(part for part in (told, words.plain(said)) if part)
+    blocks = [words.block(told or _UNDONE.get(row.status, "Failed."))]
+    if row.changes:
+        return [*blocks, words.block("This much of it is on the disk:"), *words.shown(row.changes)]
+    if row.status in ("rejected", "cancelled"):
+        proposal = words.not_applied(row.proposed)
+        blocks += [words.block(proposal)] if proposal else []
+    return blocks
+
+
+def _terminal(row: ToolRow) -> list[dict[str, Any]]:
+    return [{"type": "terminal", "terminalId": terminal_id(row)}]
+
+
+def _running(row: ToolRow, view: TerminalCall) -> list[dict[str, Any]]:
+    blocks = [words.block(words.plain(view.description))] if view.description else []
+    return [*blocks, words.block(words.fenced(row.output, "console"))] if row.output else blocks
+
+
+def _ending(view: TerminalResult) -> str:
+    if view.signal is not None:
+        return f"Ended by {view.signal}."
+    return "" if view.exit_code in (None, 0) else f"Exit code {view.exit_code}."
+
+
+def _contents(
+    row: ToolRow, blocks: Sequence[Mapping[str, Any]], images: Callable[[str], str | None] = lambda _: None
+) -> list[dict[str, Any]]:
+    found = []
+    for one in blocks:
+        inner = one.get("content") if one.get("type") == "content" else one
+        if not isinstance(inner, Mapping):
+            continue
+        if inner.get("type") == "text" and isinstance(inner.get("text"), str) and inner["text"]:
+            found.append(words.block(_said(row, inner["text"])))
+        elif inner.get("type") == "image":
+            data = inner["data"] if isinstance(inner.get("data"), str) else images(str(inner.get("blob", "")))
+            if data is None:
+                found.append(words.block("(an image that is not kept any more)"))
+            else:
+                mime = str(inner.get("media_type") or inner.get("mimeType") or "image/png")
+                found.append({"type": "content", "content": {"type": "image", "data": data, "mimeType": mime}})
+    return found
+
+
+def _said(row: ToolRow, text: str) -> str:
+    """The words of one of our own tools are raw text of files and programs; a foreign agent's are its own Markdown."""
+    return words.fenced(text) if row.name and kind_of(row) in _RAW else text
+
+
+def _texts(blocks: Sequence[Mapping[str, Any]]) -> str:
+    return "\n".join(str(one["text"]) for one in blocks if isinstance(one.get("text"), str))
+
+
+def _of_changes(changes: Sequence[FileChange]) -> list[dict[str, Any]]:
+    return [location for change in changes for location in to_locations(change)]
+
+
+def _location(path: str, line: int | None, workspace: str) -> dict[str, Any]:
+    placed = str(PurePath(workspace) / path)  # an absolute path stays as it is
+    return {"path": placed} if line is None else {"path": placed, "line": line}
+
+
+def _sentence(note: str) -> str:
+    return f"{note[:1].upper()}{note[1:]}."
+
+
+def _full(shown: Fields) -> Fields:
+    shown.setdefault("content", [])
+    shown.setdefault("locations", [])
+    return shown

@@ -1,0 +1,210 @@
+"""The sessions of one editor: opened, listed, loaded, closed, deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from redline.files.seam import FileError
+from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
+from redline.sessions.store import StoreError, Summary
+from redline.surfaces.editor.screen import NAME
+from redline.surfaces.editor.session import EditorSession, local_files
+
+if TYPE_CHECKING:
+    from redline.surfaces.editor.backing import Backing
+    from redline.surfaces.editor.greeting import Abilities
+    from redline.surfaces.editor.screen import Wire
+
+_log = logging.getLogger(__name__)
+PAGE = 50
+"""Sessions in one answer of `session/list`."""
+
+
+class Desk:
+    """Everything that needs the archive; made at the first request after `initialize`."""
+
+    def __init__(self, backing: Backing, wire: Wire, abilities: Abilities) -> None:
+        self._backing = backing
+        self._wire = wire
+        self._abilities = abilities
+        self._open: dict[str, EditorSession] = {}
+        self._opening = asyncio.Lock()
+
+    async def new(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """`session/new`."""
+        workspace = folder(params)
+        backing = self._backing
+        with _told():
+            opened = await backing.archive.start(workspace, backing.agent, model=backing.model, surface=NAME)
+            session = await EditorSession.begin(
+                backing, opened, workspace, local_files(workspace), self._wire, self._abilities
+            )
+        self._open[session.id] = session
+        return {"sessionId": session.id, **session.settings()}
+
+    async def load(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """`session/load`: everything is told before the answer."""
+        session = await self._take_up(params)
+        await session.replay()
+        return session.settings()
+
+    async def resume(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """`session/resume`: nothing is told again."""
+        return (await self._take_up(params)).settings()
+
+    async def list(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """`session/list`: this agent's sessions, those used last first, by pages."""
+        before = _cursor(params.get("cursor"))
+        place = _place(params.get("cwd"))
+        found: list[Summary] = []
+        while len(found) < PAGE:
+            with _told():
+                page = await self._backing.archive.list(limit=PAGE, before=before)
+            if not page:
+                return {"sessions": [_info(one) for one in found]}
+            before = page[-1].updated_at
+            found += [
+                one
+                for one in page
+                if one.agent == self._backing.agent and (place is None or _place(one.workspace) == place)
+            ]
+        return {"sessions": [_info(one) for one in found], "nextCursor": str(before)}
+
+    async def close(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """`session/close`."""
+        session = self.session(params)
+        del self._open[session.id]
+        with _told():
+            await session.close()
+        return {}
+
+    async def delete(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """`session/delete`; one that is not there is deleted already."""
+        name = _session_name(params)
+        with _told():
+            if name in self._open:
+                await self._open.pop(name).close()
+            await self._backing.archive.delete(name)
+        return {}
+
+    async def prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        return await self.session(params).prompt(params)
+
+    async def set_mode(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        await self.session(params).set_mode(params.get("modeId"))
+        return {}
+
+    async def set_option(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        return await self.session(params).set_option(params.get("configId"), params.get("value"))
+
+    async def cancel(self, params: Mapping[str, Any]) -> None:
+        """`session/cancel`."""
+        session = self._open.get(str(params.get("sessionId")))
+        if session is not None:
+            await session.cancel()
+
+    def session(self, params: Mapping[str, Any]) -> EditorSession:
+        """The open one that a request is about. Raises `RpcError`."""
+        name = _session_name(params)
+        session = self._open.get(name)
+        if session is None:
+            raise RpcError(RESOURCE_NOT_FOUND, f"Session {name} is not open here. Load it first.", {"uri": name})
+        return session
+
+    async def leave(self) -> None:
+        """The editor is gone: what runs is worked through to its end, then everything is closed."""
+        for session in list(self._open.values()):
+            await session.finish()
+        await self.close_all()
+
+    async def close_all(self) -> None:
+        """Stop what runs and close everything."""
+        for session in list(self._open.values()):
+            try:
+                await session.close()
+            except Exception:
+                _log.exception("The session %s could not be closed", session.id)
+        self._open.clear()
+        await self._backing.archive.close()
+
+    async def _take_up(self, params: Mapping[str, Any]) -> EditorSession:
+        name, workspace, backing = _session_name(params), folder(params), self._backing
+        async with self._opening:
+            if name in self._open:
+                return self._open[name]
+            with _told():
+                summary = await backing.archive.summary(name)
+                own = _own_folder(summary, workspace)
+                if summary.agent != backing.agent:
+                    raise RpcError(INVALID_PARAMS, f"Session {name} is one of the agent {summary.agent!r}.")
+                files = local_files(own)
+                opened = await backing.archive.resume(name, files)
+                session = await EditorSession.begin(backing, opened, own, files, self._wire, self._abilities)
+            self._open[name] = session
+            return session
+
+
+def folder(params: Mapping[str, Any]) -> Path:
+    """The workspace that a request names. Raises `RpcError`."""
+    cwd = params.get("cwd")
+    if not isinstance(cwd, str) or not Path(cwd).is_absolute():
+        raise RpcError(INVALID_PARAMS, f"cwd is not an absolute path: {cwd!r}")
+    place = Path(os.path.realpath(cwd))
+    if not place.is_dir():
+        raise RpcError(INVALID_PARAMS, f"cwd is no folder: {cwd}")
+    return place
+
+
+def _own_folder(summary: Summary, workspace: Path) -> Path:
+    if os.path.realpath(summary.workspace) != str(workspace):
+        raise RpcError(
+            INVALID_PARAMS, f"Session {summary.session} works in {summary.workspace}, and cwd is {workspace}."
+        )
+    return Path(summary.workspace)
+
+
+def _place(cwd: object) -> str | None:
+    return os.path.realpath(cwd) if isinstance(cwd, str) and cwd else None
+
+
+def _session_name(params: Mapping[str, Any]) -> str:
+    name = params.get("sessionId")
+    if not isinstance(name, str) or not name:
+        raise RpcError(INVALID_PARAMS, "sessionId is missing")
+    return name
+
+
+def _cursor(value: object) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.isascii() or not value.isdigit():
+        raise RpcError(INVALID_PARAMS, f"cursor is none of ours: {value!r}")
+    return int(value)
+
+
+def _info(summary: Summary) -> dict[str, Any]:
+    when = datetime.datetime.fromtimestamp(summary.updated_at / 1000, tz=datetime.UTC)
+    info = {"sessionId": summary.session, "cwd": summary.workspace, "updatedAt": when.isoformat()}
+    return {**info, "title": summary.title} if summary.title else info
+
+
+class _told:  # noqa: N801 - reads as a word where it is used
+    """Turns the errors of the floors below into the protocol's."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, (StoreError, FileError)):
+            missing = error.code in ("NO_SESSION", "NOT_FOUND")
+            raise RpcError(
+                RESOURCE_NOT_FOUND if missing else INTERNAL_ERROR,
+                f"{error.message} {error.remedy}".strip(),
+                {"code": error.code},
+            ) from error

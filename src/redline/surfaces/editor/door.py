@@ -1,0 +1,136 @@
+"""The editor's messages, each to the part that answers it. What takes time loads after `initialize` is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from redline.protocol.connection import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    Connection,
+    ConnectionClosed,
+    RpcError,
+)
+from redline.surfaces.editor.greeting import Abilities, answer
+
+if TYPE_CHECKING:
+    from redline.surfaces.editor.backing import OpenBacking
+    from redline.surfaces.editor.desk import Desk
+
+_log = logging.getLogger(__name__)
+
+_METHODS = {
+    "session/new": "new",
+    "session/load": "load",
+    "session/resume": "resume",
+    "session/list": "list",
+    "session/close": "close",
+    "session/delete": "delete",
+    "session/prompt": "prompt",
+    "session/set_mode": "set_mode",
+    "session/set_config_option": "set_option",
+}
+
+
+class Door:
+    """The agent's side of the protocol (`protocol.connection.Peer`)."""
+
+    def __init__(self, backing: OpenBacking) -> None:
+        self._open_backing = backing
+        self._connection: Connection | None = None
+        self._abilities: Abilities | None = None
+        self._making: asyncio.Task[Desk] | None = None
+        self._beside: set[asyncio.Task[None]] = set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Until the editor closes its side; then the turns that run are worked through. Cancelled, it stops them."""
+        self._connection = Connection(reader, writer, self)
+        try:
+            await self._connection.run()
+            desk = await self._made()
+            if desk is not None:
+                await desk.leave()
+        except asyncio.CancelledError:
+            desk = await self._made()
+            if desk is not None:
+                await desk.close_all()
+            raise
+        finally:
+            self._connection.abort()
+
+    # Messages.
+
+    async def asked(self, method: str, params: Any) -> Any:
+        if method == "initialize":
+            return self._greet(params)
+        if self._abilities is None:
+            raise RpcError(INVALID_REQUEST, f"{method} came before initialize.")
+        if method == "authenticate":
+            return {}
+        name = _METHODS.get(method)
+        if name is None:
+            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+        if not isinstance(params, Mapping):
+            raise RpcError(INVALID_PARAMS, "The parameters are no object.")
+        work: Callable[[Mapping[str, Any]], Awaitable[Any]] = getattr(await self._desk(), name)
+        return await work(params)
+
+    async def notified(self, method: str, params: Any) -> None:
+        if method == "session/cancel" and isinstance(params, Mapping) and self._making is not None:
+            # Not awaited: what ends the turn may itself wait for an answer of the editor.
+            self._aside((await self._desk()).cancel(params))
+
+    async def faulty(self, fault: str) -> None:
+        _log.warning("%s", fault)
+        if self._connection is not None:
+            error = {"code": -32700, "message": fault}
+            await self._connection.answer_to_nobody(error)
+
+    # Parts of the above.
+
+    def _greet(self, params: Any) -> dict[str, Any]:
+        self._abilities = Abilities.of(params)
+        if self._making is None:
+            self._making = asyncio.get_running_loop().create_task(self._make(self._abilities))
+        return answer()
+
+    async def _make(self, abilities: Abilities) -> Desk:
+        await asyncio.sleep(0.01)  # the answer goes out first
+        module = await asyncio.to_thread(_load)
+        assert self._connection is not None
+        desk: Desk = module.Desk(await self._open_backing(), self._connection, abilities)
+        return desk
+
+    async def _made(self) -> Desk | None:
+        """None: nothing was ever asked for, or what was could not be made (which whoever asked was told)."""
+        if self._making is None:
+            return None
+        await asyncio.wait({self._making})
+        return None if self._making.cancelled() or self._making.exception() else self._making.result()
+
+    async def _desk(self) -> Desk:
+        assert self._making is not None
+        return await asyncio.shield(self._making)
+
+    def _aside(self, work: Awaitable[None]) -> None:
+        async def carefully() -> None:
+            try:
+                await work
+            except ConnectionClosed:
+                pass
+            except Exception:
+                _log.exception("A notification of the editor could not be handled")
+
+        task = asyncio.get_running_loop().create_task(carefully())
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+
+
+def _load() -> Any:
+    from redline.surfaces.editor import desk
+
+    return desk

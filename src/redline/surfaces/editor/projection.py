@@ -1,0 +1,231 @@
+"""From rows to the updates of a session: one projection, live and on replay.
+
+It remembers what the client was told of each row and sends what is new, in the protocol's own way: text appends, the
+fields of a call replace. What a replay sends is what a client would hold at the end of having watched it live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from redline.surfaces.editor import call, words
+from redline.surfaces.editor.blocks import sent_blocks
+from redline.transcript.rows import (
+    AgentRow,
+    FoundRow,
+    NoticeRow,
+    OtherRow,
+    PlanRow,
+    RevertRow,
+    ThoughtRow,
+    ToolRow,
+    TurnEndRow,
+    UserRow,
+)
+from redline.views import DiffCall, TerminalResult
+
+if TYPE_CHECKING:
+    from redline.transcript.rows import AnyRow, SessionState
+
+Update = dict[str, Any]
+"""The `update` of a `session/update`."""
+
+LIVE_TERMINAL = 16 * 1024
+"""Characters of a command's output that are shown while it runs. Less than what is kept of the beginning of a long one,
+so that the end can join on."""
+_PRIORITIES = ("high", "medium", "low")
+_PLAN_STATUSES = ("pending", "in_progress", "completed")
+_CHUNKS = {"agent": "agent_message_chunk", "thought": "agent_thought_chunk"}
+
+
+@dataclass(slots=True)
+class _Text:
+    sent: int = 0
+    streamed: int = 0
+    """Characters that came as pieces; those of them that a row had brought already are not sent again."""
+
+
+@dataclass(slots=True)
+class _Call:
+    fields: dict[str, Any] = field(default_factory=dict)
+    ended: bool = False
+    output: str = ""
+    """What its terminal was sent."""
+    exited: bool = False
+
+
+class Projection:
+    """What one client knows of one session."""
+
+    def __init__(self, *, terminals: bool, images: Callable[[str], str | None], live: bool) -> None:
+        self.live = live
+        """False: a replay, where the user's own words are told, too."""
+        self._terminals = terminals
+        self._images = images
+        self._texts: dict[str, _Text] = {}
+        self._calls: dict[str, _Call] = {}
+        self._once: set[str] = set()
+        self._title = ""
+
+    def state(self, state: SessionState) -> list[Update]:
+        """What is new of the session itself."""
+        if not state.title or state.title == self._title:
+            return []
+        self._title = state.title
+        return [{"sessionUpdate": "session_info_update", "title": state.title}]
+
+    def piece(self, row: str, kind: str, text: str) -> list[Update]:
+        """Text that is just being written."""
+        known = self._texts.setdefault(row, _Text())
+        known.streamed += len(text)
+        new = known.streamed - known.sent
+        if new <= 0:
+            return []
+        known.sent = known.streamed
+        return [_chunk(_CHUNKS.get(kind, _CHUNKS["agent"]), text[-new:], row)]
+
+    def rows(self, rows: Sequence[AnyRow], workspace: str) -> list[Update]:
+        return [update for row in rows for update in self._row(row, workspace)]
+
+    def knows(self, row: str) -> bool:
+        return row in self._calls
+
+    def _row(self, row: AnyRow, workspace: str) -> list[Update]:
+        match row:
+            case AgentRow() | ThoughtRow():
+                return self._written(row)
+            case ToolRow():
+                return self._called(row, workspace)
+            case UserRow():
+                return [] if self.live or not self._first(row.id) else self._user(row)
+            case FoundRow():
+                return self._own(row.id, call.found(row))
+            case RevertRow():
+                return self._own(row.id, call.reverted(row))
+            case PlanRow():
+                return [{"sessionUpdate": "plan", "entries": [_entry(one) for one in row.entries]}]
+            case NoticeRow():
+                return [_remark(row.id, row.level, words.told(row.problem))] if self._first(row.id) else []
+            case TurnEndRow():
+                if row.error is None or not self._first(row.id):
+                    return []
+                return [_remark(row.id, "error", words.told(row.error))]
+            case OtherRow():
+                return [dict(row.update)] if isinstance(row.update, Mapping) and self._first(row.id) else []
+        return []
+
+    def _first(self, row: str) -> bool:
+        first = row not in self._once
+        self._once.add(row)
+        return first
+
+    def _written(self, row: AgentRow | ThoughtRow) -> list[Update]:
+        known = self._texts.setdefault(row.id, _Text())
+        text = row.text[known.sent :]
+        known.sent = max(known.sent, len(row.text))
+        return [_chunk(_CHUNKS[row.kind], text, row.id)] if text else []
+
+    def _user(self, row: UserRow) -> list[Update]:
+        blocks = sent_blocks(row.content, self._images)
+        return [{"sessionUpdate": "user_message_chunk", "content": one, "messageId": row.id} for one in blocks]
+
+    # Calls.
+
+    def _called(self, row: ToolRow, workspace: str) -> list[Update]:
+        known = self._calls.get(row.id)
+        updates: list[Update] = []
+        if known is None:
+            known = self._calls[row.id] = _Call(call.begun(row, workspace, terminals=self._terminals))
+            if row.ended:
+                known.fields["status"] = "in_progress"
+            start = {"sessionUpdate": "tool_call", "toolCallId": call.identity(row), **known.fields}
+            if self._terminals and call.is_terminal(row):
+                cwd = getattr(row.call_view, "cwd", None) or workspace
+                start["_meta"] = {"terminal_info": {"terminal_id": call.terminal_id(row), "cwd": cwd}}
+            updates.append(start)
+        if row.ended:
+            return [*updates, *self._ending(row, known, workspace)]
+        return [*updates, *self._progress(row, known, workspace)]
+
+    def _progress(self, row: ToolRow, known: _Call, workspace: str) -> list[Update]:
+        fields = call.begun(row, workspace, terminals=self._terminals)
+        if isinstance(row.call_view, DiffCall):
+            # Between the question and the disk nothing is to be seen of an edit: it is told when it begins and ends.
+            fields["status"] = known.fields["status"]
+        new = {name: value for name, value in fields.items() if known.fields.get(name) != value}
+        known.fields = fields
+        meta = self._live_output(row, known)
+        if not new and not meta:
+            return []
+        return [_update(row, new, meta)]
+
+    def _ending(self, row: ToolRow, known: _Call, workspace: str) -> list[Update]:
+        fields = call.ended(row, workspace, terminals=self._terminals, images=self._images)
+        if known.ended:
+            fields = {name: value for name, value in fields.items() if known.fields.get(name) != value}
+        known.ended = True
+        known.fields = {**known.fields, **fields}
+        meta = self._last_output(row, known)
+        return [_update(row, fields, meta)] if fields or meta else []
+
+    def _live_output(self, row: ToolRow, known: _Call) -> dict[str, Any]:
+        if not self._terminals or not call.is_terminal(row):
+            return {}
+        output = row.output[:LIVE_TERMINAL]
+        if len(output) <= len(known.output) or not output.startswith(known.output):
+            return {}
+        new, known.output = output[len(known.output) :], output
+        return {"terminal_output": {"terminal_id": call.terminal_id(row), "data": new}}
+
+    def _last_output(self, row: ToolRow, known: _Call) -> dict[str, Any]:
+        view = row.result_view
+        if not self._terminals or not call.is_terminal(row) or known.exited:
+            return {}
+        known.exited = True
+        terminal = call.terminal_id(row)
+        if not isinstance(view, TerminalResult):
+            return {"terminal_exit": {"terminal_id": terminal, "exit_code": None, "signal": None}}
+        ending = {"terminal_id": terminal, "exit_code": view.exit_code, "signal": view.signal}
+        meta: dict[str, Any] = {"terminal_exit": ending}
+        joins = view.output.startswith(known.output)
+        new = view.output[len(known.output) :] if joins else f"\n[the whole output]\n{view.output}"
+        if new:
+            meta["terminal_output"] = {"terminal_id": terminal, "data": new}
+        return meta
+
+    def _own(self, row: str, fields: dict[str, Any]) -> list[Update]:
+        """A row that is a call from nobody: told once, and again where it changed."""
+        known = self._calls.get(row)
+        if known is None:
+            self._calls[row] = _Call(fields, ended=True)
+            return [{"sessionUpdate": "tool_call", "toolCallId": row, **fields}]
+        new = {name: value for name, value in fields.items() if known.fields.get(name) != value}
+        known.fields = fields
+        return [{"sessionUpdate": "tool_call_update", "toolCallId": row, **new}] if new else []
+
+
+def _update(row: ToolRow, fields: dict[str, Any], meta: dict[str, Any]) -> Update:
+    update = {"sessionUpdate": "tool_call_update", "toolCallId": call.identity(row), **fields}
+    return {**update, "_meta": meta} if meta else update
+
+
+def _chunk(word: str, text: str, message: str) -> Update:
+    return {"sessionUpdate": word, "content": {"type": "text", "text": text}, "messageId": message}
+
+
+def _remark(row: str, level: str, text: str) -> Update:
+    """Redline's own word among the agent's: a quotation, since the protocol has no notice."""
+    mark = {"info": "ℹ", "warning": "⚠", "error": "✖"}.get(level, "⚠")
+    update = _chunk(_CHUNKS["agent"], f"\n\n> {mark} {words.line(text)}\n\n", row)
+    return {**update, "_meta": {"redline": {"notice": level}}}
+
+
+def _entry(entry: Mapping[str, str]) -> dict[str, str]:
+    priority, status = entry.get("priority", ""), entry.get("status", "")
+    return {
+        "content": entry.get("content", ""),
+        "priority": priority if priority in _PRIORITIES else "medium",
+        "status": status if status in _PLAN_STATUSES else "pending",
+    }

@@ -1,0 +1,150 @@
+"""The editor as a surface of one session: rows out as updates, questions out as permission requests."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from redline.gateway.permissions import options
+from redline.protocol.connection import ConnectionClosed, RpcError
+from redline.surfaces.editor import call, words
+from redline.surfaces.editor.projection import Projection
+from redline.transcript.rows import ToolRow, tool_row_id
+
+if TYPE_CHECKING:
+    from redline.surfaces.editor.greeting import Abilities
+    from redline.tools.permission import PermissionOutcome, PermissionRequest
+    from redline.transcript.rows import AnyRow, SessionState
+
+NAME = "editor"
+"""As it stands in the log."""
+_SHOWN_SECONDS = 5.0
+"""How long a question waits for its call to have been told first."""
+_OUTCOMES = ("allow_once", "allow_session", "reject")
+
+
+class Wire(Protocol):
+    """What a screen needs of the connection to the editor."""
+
+    @property
+    def closed(self) -> bool: ...
+
+    async def request(
+        self, method: str, params: Mapping[str, Any], *, seconds: float | None = None, withdrawn: bool = False
+    ) -> Any: ...
+
+    async def notify(self, method: str, params: Mapping[str, Any]) -> None: ...
+
+
+class EditorSurface:
+    """A `surfaces.surface.Surface`. What it says after the editor has gone is said to nobody."""
+
+    name = NAME
+    shows_changes = True
+
+    def __init__(
+        self,
+        wire: Wire,
+        session: str,
+        workspace: str,
+        abilities: Abilities,
+        stored: Callable[[str], bytes | None],
+    ) -> None:
+        """`stored`: the bytes of a blob of the session."""
+        self._wire = wire
+        self._session = session
+        self._workspace = workspace
+        self._terminals = abilities.terminal_output
+        self._stored = stored
+        self._projection = Projection(terminals=self._terminals, images=self._image, live=True)
+        self._rows: dict[str, ToolRow] = {}
+        self._news = asyncio.Event()
+
+    async def show(self, rows: Sequence[AnyRow], state: SessionState) -> None:
+        """Row upserts become updates; see `Projection`."""
+        updates = [*self._projection.state(state), *self._projection.rows(rows, self._workspace)]
+        self._rows.update((row.id, row) for row in rows if isinstance(row, ToolRow) and not row.ended)
+        for row in rows:
+            if isinstance(row, ToolRow) and row.ended:
+                self._rows.pop(row.id, None)
+        await self._send(updates)
+        self._news.set()
+
+    async def stream(self, row: str, turn: int, kind: str, text: str) -> None:  # noqa: ARG002 - the row says it
+        await self._send(self._projection.piece(row, kind, text))
+
+    def know(self, state: SessionState) -> None:
+        """The client has this from before, or asked not to be told again."""
+        self._projection.state(state)
+
+    async def replay(self, rows: Sequence[AnyRow], state: SessionState) -> None:
+        """Tell everything so far, the user's own words, too."""
+        self._projection = Projection(terminals=self._terminals, images=self._image, live=False)
+        await self._send([*self._projection.state(state), *self._projection.rows(rows, self._workspace)])
+        self._projection.live = True
+
+    async def ask(self, request: PermissionRequest) -> PermissionOutcome | None:
+        """Put the whole proposed change before the user. None: this editor asks nobody."""
+        if self._wire.closed:
+            return None
+        row = await self._row(tool_row_id(request.turn, request.call))
+        params = {"sessionId": self._session, "toolCall": self._question(request, row), "options": _offered(request)}
+        try:
+            answer = await self._wire.request("session/request_permission", params, withdrawn=True)
+        except (ConnectionClosed, RpcError):
+            return None
+        return _outcome(answer)
+
+    async def _row(self, row: str) -> ToolRow | None:
+        """The call as it was told, once it was; a client shows a question beside its call."""
+
+        async def told() -> ToolRow:
+            while row not in self._rows:
+                self._news.clear()
+                await self._news.wait()
+            return self._rows[row]
+
+        try:
+            return await asyncio.wait_for(told(), _SHOWN_SECONDS)
+        except TimeoutError:
+            return None
+
+    def _question(self, request: PermissionRequest, row: ToolRow | None) -> dict[str, Any]:
+        content = words.shown(request.changes)
+        if row is not None:
+            asked = {"toolCallId": call.identity(row), **call.begun(row, self._workspace, terminals=self._terminals)}
+            content = content or asked["content"]
+        else:
+            asked = {"toolCallId": f"{request.turn}:{request.call}", "title": words.line(request.title)}
+        asked["status"] = "pending"
+        if request.note:
+            content = [words.block(words.plain(request.note)), *content]
+        return {**asked, "content": content}
+
+    async def _send(self, updates: Sequence[Mapping[str, Any]]) -> None:
+        for update in updates:
+            try:
+                await self._wire.notify("session/update", {"sessionId": self._session, "update": update})
+            except ConnectionClosed:
+                return
+
+    def _image(self, blob: str) -> str | None:
+        data = self._stored(blob)
+        return None if data is None else base64.b64encode(data).decode("ascii")
+
+
+def _offered(request: PermissionRequest) -> list[dict[str, str]]:
+    return [{"optionId": one["id"], "name": one["name"], "kind": one["kind"]} for one in options(request)]
+
+
+def _outcome(answer: object) -> PermissionOutcome:
+    """What was chosen; anything that is not clearly a yes is a no."""
+    outcome = answer.get("outcome") if isinstance(answer, Mapping) else None
+    if not isinstance(outcome, Mapping):
+        return "reject"
+    if outcome.get("outcome") == "cancelled":
+        return "cancelled"
+    chosen = outcome.get("optionId")
+    return cast("PermissionOutcome", chosen) if chosen in _OUTCOMES else "reject"

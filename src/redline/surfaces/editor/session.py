@@ -1,0 +1,205 @@
+"""One session of the editor: its conversation, its surface, and the turns that run in it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from redline.files.local import LocalFiles
+from redline.gateway.conversation import Conversation
+from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, RpcError
+from redline.surfaces.editor.blocks import logged_blocks
+from redline.surfaces.editor.screen import NAME, EditorSurface
+from redline.transcript.rows import TurnEndRow
+
+if TYPE_CHECKING:
+    from redline.agents.agent import Stop
+    from redline.files.seam import Files
+    from redline.gateway.archive import OpenSession
+    from redline.gateway.permissions import Approval
+    from redline.surfaces.editor.backing import Backing
+    from redline.surfaces.editor.greeting import Abilities
+    from redline.surfaces.editor.screen import Wire
+
+_APPROVALS: dict[str, tuple[str, str]] = {
+    "ask": ("Ask", "Asks before every change and every command."),
+    "edits": ("Edit freely", "Changes files of the workspace unasked; asks before commands."),
+    "all": ("Ask nothing", "Changes files and runs commands unasked."),
+}
+OPTION = "approval"
+
+
+class EditorSession:
+    """Made by `begin`."""
+
+    def __init__(self, opened: OpenSession, conversation: Conversation, surface: EditorSurface, wire: Wire) -> None:
+        self.id = opened.log.session
+        self.conversation = conversation
+        self._opened = opened
+        self._surface = surface
+        self._wire = wire
+        self._subscription = conversation.attach(surface)
+        self._turns: set[asyncio.Task[Stop]] = set()
+
+    @classmethod
+    async def begin(
+        cls, backing: Backing, opened: OpenSession, workspace: Path, files: Files, wire: Wire, abilities: Abilities
+    ) -> EditorSession:
+        """Take up a session, new or resumed; its lease is given back where that fails."""
+        try:
+            conversation = await Conversation.begin(
+                opened, backing.factory(opened, files), files=files, workspace=workspace, present=backing.present,
+                approval=backing.approval,
+            )  # fmt: skip
+            chosen = conversation.transcript.state.approval
+            if chosen in _APPROVALS:
+                conversation.permissions.approval = cast("Approval", chosen)
+        except BaseException:
+            opened.close()
+            raise
+        session = opened.log.session
+
+        def stored(blob: str) -> bytes | None:
+            return opened.store.get(session, blob)
+
+        surface = EditorSurface(wire, session, str(workspace), abilities, stored)
+        surface.know(conversation.transcript.state)
+        return cls(opened, conversation, surface, wire)
+
+    # Turns.
+
+    async def prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """One turn; the answer of `session/prompt`. What the editor withdraws is cancelled; what it leaves behind when
+        it goes is not."""
+        blocks = await logged_blocks(params.get("prompt"), self._keep)
+        task = asyncio.get_running_loop().create_task(self.conversation.prompt(blocks, source=NAME))
+        self._turns.add(task)
+        task.add_done_callback(self._turns.discard)
+        try:
+            await asyncio.shield(asyncio.wait({task}))
+        except asyncio.CancelledError:
+            if self._wire.closed:
+                raise
+            task.cancel()
+            await asyncio.wait({task})
+        if task.cancelled():
+            await self._subscription.idle()
+            return self._ended("cancelled")
+        stop = task.result()
+        await self._subscription.idle()
+        if stop.reason == "failed" and stop.code != "REFUSAL":
+            told = " ".join(part for part in (stop.message, stop.remedy) if part)
+            raise RpcError(INTERNAL_ERROR, told, {"code": stop.code, "message": stop.message, "remedy": stop.remedy})
+        return self._ended(_stop_reason(stop))
+
+    async def cancel(self) -> None:
+        """End the running turn and those that wait behind it."""
+        running = list(self._turns)
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running)
+
+    async def finish(self) -> None:
+        """Wait for the turns that run."""
+        while self._turns:
+            await asyncio.wait(list(self._turns))
+
+    # What can be set.
+
+    def settings(self) -> dict[str, Any]:
+        """Modes and options, as `session/new`, `load` and `resume` answer them."""
+        return {"modes": self._modes(), "configOptions": self._options()}
+
+    async def set_mode(self, mode: object) -> None:
+        """How approvals are given from now on."""
+        if mode not in _APPROVALS:
+            raise RpcError(INVALID_PARAMS, f"There is no mode {mode!r}. There are: {', '.join(_APPROVALS)}.")
+        self.conversation.permissions.approval = cast("Approval", mode)
+        await self._opened.log.append("session/state", {"modes": {"approval": mode}})
+        await self._tell({"sessionUpdate": "current_mode_update", "currentModeId": mode})
+        await self._tell({"sessionUpdate": "config_option_update", "configOptions": self._options()})
+
+    async def set_option(self, option: object, value: object) -> dict[str, Any]:
+        if option != OPTION:
+            raise RpcError(INVALID_PARAMS, f"There is no option {option!r}. There is: {OPTION}.")
+        await self.set_mode(value)
+        return {"configOptions": self._options()}
+
+    def _modes(self) -> dict[str, Any]:
+        return {
+            "currentModeId": self.conversation.permissions.approval,
+            "availableModes": [
+                {"id": mode, "name": name, "description": text} for mode, (name, text) in _APPROVALS.items()
+            ],
+        }
+
+    def _options(self) -> list[dict[str, Any]]:
+        choices = [{"value": mode, "name": name, "description": text} for mode, (name, text) in _APPROVALS.items()]
+        return [
+            {
+                "id": OPTION,
+                "name": "Approval",
+                "category": "mode",
+                "type": "select",
+                "currentValue": self.conversation.permissions.approval,
+                "options": choices,
+            }
+        ]
+
+    # The past, and the end.
+
+    async def replay(self) -> None:
+        """Tell the whole session, as its rows are now."""
+        await self._subscription.idle()
+        transcript = self.conversation.transcript
+        await self._surface.replay(transcript.rows, transcript.state)
+
+    async def close(self) -> None:
+        """End the turn and the agent, and give the session free."""
+        try:
+            await self.cancel()
+            await self.conversation.close()
+        finally:
+            self._subscription.close()
+            self._opened.close()
+
+    # Parts of the above.
+
+    async def _keep(self, data: bytes) -> str | None:
+        [blob] = await asyncio.to_thread(self._opened.store.put, self.id, data)
+        return blob
+
+    async def _tell(self, update: dict[str, Any]) -> None:
+        with suppress(Exception):
+            await self._wire.notify("session/update", {"sessionId": self.id, "update": update})
+
+    def _ended(self, reason: str) -> dict[str, Any]:
+        answer: dict[str, Any] = {"stopReason": reason}
+        usage = _usage(self.conversation.transcript.rows)
+        return {**answer, "usage": usage} if usage else answer
+
+
+def local_files(workspace: Path) -> Files:
+    return LocalFiles([workspace])
+
+
+def _stop_reason(stop: Stop) -> str:
+    if stop.reason == "cancelled":
+        return "cancelled"
+    if stop.code == "REFUSAL":
+        return "refusal"
+    if stop.reason == "limit":
+        return "max_tokens" if "TOKEN" in stop.code else "max_turn_requests"
+    return "end_turn"
+
+
+def _usage(rows: Sequence[Any]) -> dict[str, Any]:
+    last = next((row for row in reversed(rows) if isinstance(row, TurnEndRow)), None)
+    if last is None or not (last.input_tokens or last.output_tokens):
+        return {}
+    usage = {"inputTokens": last.input_tokens, "outputTokens": last.output_tokens}
+    return {"totalTokens": last.input_tokens + last.output_tokens, **usage}
