@@ -254,10 +254,11 @@ class ByteStore:
         if (folder / "objects").is_dir():
             return
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in ("", "objects", "refs"):
-            (folder / name).mkdir(mode=0o700, exist_ok=True)
+        for made in (folder, folder / "refs"):
+            made.mkdir(mode=0o700, exist_ok=True)
         for name, text in (("HEAD", "ref: refs/heads/none\n"), ("config", _CONFIG)):
             write_new_file(folder / name, text.encode())
+        (folder / "objects").mkdir(mode=0o700, exist_ok=True)  # last: it says that all the rest is there
         self._timed(lambda: _flush_folders({folder, self.root, self.root.parent}))
 
     def _write(self, session: str, objects: Path, missing: dict[str, bytes]) -> None:
