@@ -38,6 +38,23 @@ class Step:
     def paths(self) -> frozenset[str]:
         return frozenset(key(path) for path in (self.change.path, self.change.old_path) if path)
 
+    def follows(self, earlier: Step) -> bool:
+        """Where both are about one path, this one began with what the earlier one had left there."""
+        left, taken = earlier._ends(after=True), self._ends(after=False)
+        return all(left[path] == taken[path] for path in left.keys() & taken.keys())
+
+    def _ends(self, *, after: bool) -> dict[str, str | None]:
+        """By path, the blob there, before or after this change."""
+        change = self.change
+        side = change.after if after else change.before
+        ends: dict[str, str | None] = {
+            key(change.path): None,
+            **({key(change.old_path): None} if change.old_path else {}),
+        }
+        here = change.path if after or change.old_path is None else change.old_path
+        ends[key(here)] = side.blob if side is not None else None
+        return ends
+
     def outcome(self) -> Outcome:
         """The same as the file seam tells it, so that several steps to one file can be told as one."""
         change = self.change

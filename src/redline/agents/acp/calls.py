@@ -61,7 +61,6 @@ class Calls:
         # An agent that is heard of earlier turns at all speaks of the last ones.
         for known in [known for known in self._calls if known[0] < turn - 3]:
             del self._calls[known]
-        self._last_lander.clear()
 
     def of_turn(self, turn: int | None = None) -> list[ForeignCall]:
         wanted = self.turn if turn is None else turn
@@ -184,8 +183,11 @@ class Calls:
 
     def _running(self, since: float) -> list[ForeignCall]:
         """The calls that ran at some time after `since`."""
-        ran = [call for call in self._calls.values() if call.ended is None or call.ended >= since]
-        return [call for call in ran if (self.running and call.turn == self.turn) or not call.closed]
+        return [
+            call
+            for call in self._calls.values()
+            if (call.ended >= since if call.ended is not None else not call.closed)
+        ]
 
     async def _landed(self, step: Step, candidates: Sequence[ForeignCall]) -> bool:
         """Give a change to its owner, or its parts to theirs. False: nobody can be named."""
@@ -272,8 +274,10 @@ class Calls:
 
     def _may_land(self, call: ForeignCall, step: Step) -> bool:
         """Rows are read in the order in which they first had a change; so a row takes no change of a file that another
-        row has changed since."""
-        return not call.landed or all(self._last_lander.get(path, call) is call for path in step.paths)
+        row has changed since, or that was changed by nobody whom the log knows."""
+        if any(self._last_lander.get(path, call) is not call for path in step.paths):
+            return not call.landed
+        return all(step.follows(known) for known in call.steps)
 
     async def _net(self, call: ForeignCall) -> tuple[FileChange, ...]:
         if len(call.steps) == 1:

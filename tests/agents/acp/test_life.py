@@ -1,0 +1,337 @@
+"""An agent's life: it is stopped, dies, floods, says nothing, forgets; each time the session is in a clear state."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.acp.puppetry import (
+    PUPPET,
+    diff,
+    done,
+    edit,
+    ends,
+    found,
+    notices,
+    puppet,
+    said,
+    say,
+    shell,
+    start,
+    tools,
+    touched,
+    turn,
+    update,
+)
+from captures.recorded import Onlooker
+from redline.agents.acp.link import Choices
+from redline.transcript.rows import FoundRow, OtherRow, TurnEndRow
+
+TEXT = "".join(f"line {number}\n" for number in range(1, 41))
+NEW = TEXT.replace("line 20\n", "line twenty\n")
+BEFORE = {"a.txt": TEXT.encode()}
+WRITE = {"write": "a.txt", "text": NEW}
+ONE_LINE = [("modify", "a.txt", 1, 1)]
+
+
+async def _until(happened: Any) -> None:
+    for _ in range(3000):
+        if happened():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not happen within thirty seconds")
+
+
+async def test_stopping_a_turn_is_told_to_the_agent_and_closes_its_calls(tmp_path: Path) -> None:
+    steps = [shell("c", "make"), WRITE, say("working"), {"wait_cancel": True}]
+    async with puppet(tmp_path, steps, [say("here")], files={"a.txt": TEXT}) as live:
+        running = asyncio.create_task(turn(live))
+        await _until(lambda: "c" in tools(live))
+        await live.conversation.cancel()
+        assert await running == "cancelled"
+        assert (tools(live)["c"].status, touched(tools(live)["c"], live)) == ("cancelled", ONE_LINE)
+        assert await turn(live, BEFORE) == "completed"  # the same process
+        assert "here" in said(live)
+
+
+async def test_an_agent_that_does_not_stop_is_ended(tmp_path: Path) -> None:
+    steps = [shell("c", "make"), {"hang": True}]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}, options={"cancel_seconds": 0.2}) as live:
+        running = asyncio.create_task(turn(live))
+        await _until(lambda: "c" in tools(live))
+        await live.conversation.cancel()
+        assert await running == "cancelled"
+        assert tools(live)["c"].status == "cancelled"
+
+
+async def test_a_new_prompt_withdraws_an_open_question(tmp_path: Path) -> None:
+    class Silent(Onlooker):
+        async def ask(self, request: Any) -> Any:
+            self.asked.append(request)
+            await asyncio.Event().wait()
+
+    steps = [{"ask": {"toolCallId": "c", "kind": "edit", "content": [diff("a.txt", "line 20", "x")]}}, WRITE, done("c")]
+    async with puppet(tmp_path, steps, [], files={"a.txt": TEXT}, onlooker=Silent()) as live:
+        running = asyncio.create_task(turn(live))
+        await _until(lambda: live.onlooker.asked)
+        assert await turn(live, BEFORE) == "completed"
+        assert await running == "cancelled"
+        assert (tools(live)["c"].status, tools(live)["c"].changes) == ("cancelled", ())
+
+
+async def test_an_agent_that_dies_leaves_a_clear_word_and_what_it_did(tmp_path: Path) -> None:
+    steps = [edit("c", "a.txt", "line 20", "line twenty"), shell("d", "make"), WRITE, {"exit": 7}]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}, stderr="out of memory") as live:
+        assert await turn(live, BEFORE) == "failed"
+        assert touched(tools(live)["c"], live) == ONE_LINE
+        assert tools(live)["d"].status == "interrupted"
+        error = ends(live)[0].error
+        assert error is not None
+        assert error.code == "AGENT_EXITED"
+        assert "exit code 7" in error.message
+        assert "out of memory" in error.message
+
+
+async def test_after_its_death_the_agent_is_started_again(tmp_path: Path) -> None:
+    async with puppet(tmp_path, [{"exit": 1}], files={"a.txt": TEXT}) as live:
+        assert await turn(live) == "failed"
+        script = tmp_path / "script.json"
+        script.write_text(json.dumps({"prompts": [[say("again")]]}))
+        assert await turn(live, BEFORE) == "completed"
+        assert "again" in said(live)
+        assert "AGENT_FORGOT" in notices(live)
+
+
+async def test_an_agent_that_never_answers_is_given_up_with_what_it_said(tmp_path: Path) -> None:
+    options = {"greeting_seconds": 0.5}
+    async with puppet(
+        tmp_path, [], files={"a.txt": TEXT}, silent=["initialize"], stderr="Log in first", options=options
+    ) as live:
+        assert await turn(live, BEFORE) == "failed"
+        error = ends(live)[0].error
+        assert error is not None
+        assert error.code == "AGENT_SILENT"
+        assert "Log in first" in error.message
+
+
+async def test_an_agent_that_wants_a_login_says_how(tmp_path: Path) -> None:
+    login = {"authMethods": [{"id": "cli", "name": "Sign in", "description": "Run puppet login"}]}
+    refuse = {"session/new": {"code": -32000, "message": "Authentication required"}}
+    async with puppet(tmp_path, [], initialize=login, refuse=refuse) as live:
+        assert await turn(live) == "failed"
+        error = ends(live)[0].error
+        assert error is not None
+        assert error.code == "AUTH_REQUIRED"
+        assert "Run puppet login" in error.remedy
+
+
+async def test_a_program_that_is_not_there_is_a_clear_failure(tmp_path: Path) -> None:
+    async with puppet(tmp_path, []) as live:
+        live.agent._options = type(live.agent._options)("x", ["/nowhere/agent"])  # type: ignore[misc]
+        assert await turn(live) == "failed"
+
+
+async def test_a_flood_is_taken_in_order(tmp_path: Path) -> None:
+    chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "{n} "}}
+    async with puppet(tmp_path, [{"flood": 5000, "update": chunk}], files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        assert "".join(said(live)) == "".join(f"{number} " for number in range(5000))
+
+
+async def test_cumulative_updates_of_one_call_leave_one_calls_worth_of_log(tmp_path: Path) -> None:
+    growing = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "rawInput": {"text": "{n}" * 400}}
+    steps = [start("c", title="Write", kind="edit"), {"flood": 3000, "update": growing}, done("c")]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        events = [event async for event in live.session.log.events() if event.type.startswith("tool/")]
+        assert len(events) < 20
+        assert tools(live)["c"].call_view.raw_input == {"text": "2999" * 400}  # type: ignore[union-attr]
+
+
+async def test_lines_that_are_no_messages_are_said_and_passed_over(tmp_path: Path) -> None:
+    steps = [
+        {"raw": "Warning: a stray print"},
+        {"raw": "[1, 2]"},
+        {"raw": '{"jsonrpc":"2.0","method":"x/y"}'},
+        say("ok"),
+    ]
+    async with puppet(tmp_path, steps, noise="npm notice") as live:
+        assert await turn(live) == "completed"
+        assert said(live) == ["ok"]
+        assert set(notices(live)) == {"AGENT_MESSAGE"}
+
+
+async def test_a_message_of_megabytes_is_normal(tmp_path: Path) -> None:
+    big = "x" * (3 << 20)
+    steps = [start("c", title="Read", kind="read"), done("c", rawOutput={"content": big})]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        assert await turn(live, BEFORE) == "completed"
+        assert tools(live)["c"].status == "completed"
+        size = sum([len(json.dumps(event.data)) async for event in live.session.log.events()])
+        assert size < 100_000
+
+
+async def test_updates_of_an_unknown_kind_are_kept_as_they_are(tmp_path: Path) -> None:
+    strange = {"sessionUpdate": "hologram", "shape": {"edges": [1, 2.5, None]}, "_meta": {"a": True}}
+    async with puppet(tmp_path, [{"send": strange}]) as live:
+        await turn(live)
+        [event] = [event async for event in live.session.log.events() if event.type == "agent/update"]
+        assert {name: value for name, value in event.data.items() if name != "turn"} == strange
+        assert [row for row in live.conversation.transcript.rows if isinstance(row, OtherRow)]
+
+
+async def test_modes_models_and_options_are_chosen_and_kept(tmp_path: Path) -> None:
+    heard = tmp_path / "heard"
+    new = {
+        "modes": {"currentModeId": "auto", "availableModes": [{"id": "auto", "name": "A"}, {"id": "ask", "name": "B"}]},
+        "configOptions": [
+            {"id": "model", "category": "model", "type": "select", "currentValue": "small",
+             "options": [{"value": "small", "name": "S"}, {"group": "g", "options": [{"value": "big", "name": "B"}]}]},
+            {"id": "web", "type": "boolean", "currentValue": False},
+        ],
+    }  # fmt: skip
+    choices = Choices("ask", "big", {"web": "true"})
+    async with puppet(tmp_path, [], new=new, heard=str(heard), options={"choices": choices}) as live:
+        assert await turn(live) == "completed"
+        session = live.session.log.session
+    sent = [(m["method"], m["params"]) for m in map(json.loads, heard.read_text().splitlines())]
+    assert ("session/set_mode", {"sessionId": "puppet", "modeId": "ask"}) in sent
+    chosen = [params for method, params in sent if method == "session/set_config_option"]
+    assert [(one["configId"], one["value"]) for one in chosen] == [("model", "big"), ("web", True)]
+    heard.unlink()
+    async with puppet(tmp_path, [], session=session, new=new, heard=str(heard)) as later:
+        assert await turn(later) == "completed"  # what was chosen holds when the session goes on
+    assert "session/set_mode" in heard.read_text()
+
+
+async def test_a_choice_that_there_is_not_lists_those_that_there_are(tmp_path: Path) -> None:
+    new = {
+        "modes": {"currentModeId": "auto", "availableModes": [{"id": "auto", "name": "A"}, {"id": "ask", "name": "B"}]}
+    }
+    async with puppet(tmp_path, [], new=new, options={"choices": Choices(mode="yolo")}) as live:
+        assert await turn(live) == "failed"
+        error = ends(live)[0].error
+        assert error is not None
+        assert (error.code, error.remedy) == ("NO_SUCH_CHOICE", "There are: auto, ask.")
+
+
+async def test_the_agents_own_replay_is_swallowed(tmp_path: Path) -> None:
+    load = {"agentCapabilities": {"loadSession": True}}
+    steps = [say("done"), edit("c", "a.txt", "line 20", "line twenty"), WRITE, done("c")]
+    replay = [step["send"] for step in (say("done"), edit("c", "a.txt", None, NEW), done("c"))]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}, initialize=load) as live:
+        await turn(live, BEFORE)
+        session, told = live.session.log.session, live.conversation.transcript.rows
+    async with puppet(tmp_path, [say("more")], session=session, initialize=load, replay=replay) as later:
+        await turn(later, BEFORE)
+        assert later.conversation.transcript.rows[: len(told)] == told
+        assert said(later) == ["done", "more"]
+        assert "AGENT_FORGOT" not in notices(later)
+
+
+async def test_an_agent_that_cannot_resume_is_said_to_remember_nothing(tmp_path: Path) -> None:
+    async with puppet(tmp_path, [say("one")]) as live:
+        await turn(live)
+        session = live.session.log.session
+    async with puppet(tmp_path, [say("two")], session=session) as later:
+        await turn(later)
+        assert notices(later) == ["AGENT_FORGOT"]
+
+
+RUNNER = """
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from captures.recorded import stage
+
+async def main():
+    async with stage(Path(sys.argv[1]), [sys.executable, sys.argv[2], str(Path(sys.argv[1], "script.json"))]) as live:
+        print(live.session.log.session, flush=True)
+        await live.conversation.prompt("Go.", source="terminal")
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups")
+async def test_what_changed_before_a_kill_is_found_at_the_next_start_and_no_child_survives(tmp_path: Path) -> None:
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace/a.txt").write_text(TEXT)
+    steps = [
+        shell("c", "make"), {"write": "pid", "text": ""}, {"call": "terminal/create", "params": {
+            "command": "echo $$ > terminal_pid; sleep 300"}}, {"sleep": 0.5}, WRITE, {"hang": True},
+    ]  # fmt: skip
+    (tmp_path / "script.json").write_text(json.dumps({"prompts": [steps]}))
+    command = [sys.executable, "-c", RUNNER, str(tmp_path), str(PUPPET), str(PUPPET.parents[2])]
+    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    session = (await process.stdout.readline()).decode().strip()
+    await _until(lambda: (tmp_path / "workspace/a.txt").read_text() == NEW)
+    children = _descendants(process.pid)
+    assert len(children) >= 4
+    process.send_signal(signal.SIGKILL)
+    await process.wait()
+    await _until(lambda: not any(map(_is_alive, children)))
+
+    (tmp_path / "script.json").write_text("{}")
+    async with puppet(tmp_path, [], session=session) as later:
+        rows = later.conversation.transcript.rows
+        assert tools(later)["c"].status in ("interrupted", "unknown")
+        changed = {path for row in rows if isinstance(row, FoundRow) for _, path, _, _ in touched(row, later)}
+        changed |= {path for row in tools(later).values() for _, path, _, _ in touched(row, later)}
+        assert {"a.txt"} <= changed
+        assert all(row.turn == 1 for row in found(later))
+        [end] = [row for row in rows if isinstance(row, TurnEndRow)]
+        assert end.reason == "interrupted"
+        assert any(net.path.endswith("a.txt") for net in end.net)
+
+
+def _descendants(pid: int) -> list[int]:
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    parents = {int(child): int(parent) for child, parent in (line.split() for line in listed.splitlines())}
+    known = {pid}
+    while more := {child for child, parent in parents.items() if parent in known} - known:
+        known |= more
+    return sorted(known - {pid})
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+async def test_an_update_never_makes_a_status_go_back(tmp_path: Path) -> None:
+    steps = [
+        edit("c", "a.txt", "line 20", "line twenty"),
+        WRITE,
+        done("c"),
+        {"sleep": 0.1},
+        update("c", status="in_progress"),
+    ]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        assert tools(live)["c"].status == "applied"
+
+
+async def test_a_call_is_told_soon_after_its_end_and_not_only_at_the_end_of_the_turn(tmp_path: Path) -> None:
+    steps = [edit("c", "a.txt", "line 20", "line twenty"), WRITE, done("c"), {"sleep": 5.0}]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        begun = time.monotonic()
+        running = asyncio.create_task(turn(live))
+        await _until(lambda: tools(live).get("c") and tools(live)["c"].status == "applied")
+        assert not running.done()
+        assert time.monotonic() - begun < 25
+        await running

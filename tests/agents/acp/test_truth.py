@@ -1,0 +1,254 @@
+"""What agents say against what the disk holds: each way to report a change, and each way to get it wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.acp.puppetry import (
+    diff,
+    done,
+    edit,
+    ends,
+    found,
+    notices,
+    puppet,
+    shell,
+    start,
+    tools,
+    touched,
+    turn,
+    update,
+    words,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = "".join(f"line {number}\n" for number in range(1, 41))
+NEW = TEXT.replace("line 20\n", "line twenty\n")
+BEFORE = {"a.txt": TEXT.encode()}
+WRITE = {"write": "a.txt", "text": NEW}
+ONE_LINE = [("modify", "a.txt", 1, 1)]
+
+REPORTS = {
+    "a snippet at the call": [edit("c", "a.txt", "line 20", "line twenty"), WRITE, done("c")],
+    "whole texts": [edit("c", "a.txt", TEXT, NEW), WRITE, done("c")],
+    "an overwrite told as new": [edit("c", "a.txt", None, NEW), WRITE, done("c")],
+    "an overwrite with an empty old text": [edit("c", "a.txt", "", NEW), WRITE, done("c")],
+    "only in the finishing update": [
+        start("c", title="Edit", kind="edit"), WRITE, done("c", content=[diff("a.txt", TEXT, NEW)]),
+    ],
+    "in an update, then wiped by words": [
+        start("c", title="Edit", kind="edit"), update("c", content=[diff("a.txt", "line 20", "line twenty")]), WRITE,
+        done("c", content=[words("Done.")]),
+    ],
+    "arguments only": [
+        start("c", title="Edit", kind="edit",
+              rawInput={"file_path": "{w}/a.txt", "old_string": "line 20", "new_string": "line twenty"}),
+        WRITE, done("c"),
+    ],
+    "arguments before and after": [
+        start("c", title="edit", rawInput={"path": "{w}/a.txt", "before": "line 20", "after": "line twenty"}),
+        WRITE, done("c"),
+    ],
+    "a patch in the output": [
+        start("c", title="apply", kind="edit"), WRITE,
+        done("c", rawOutput={"diff": "--- a/a.txt\n+++ b/a.txt\n@@ -20 +20 @@\n-line 20\n+line twenty\n"}),
+    ],
+    "JSON within a text": [
+        start("c", title="StrReplaceFile", content=[
+            words('{"path": "{w}/a.txt", "edit": {"old": "line 20", "new": "line twenty"}}')]),
+        WRITE, done("c", content=[words("ok")]),
+    ],
+    "no word of it": [start("c", title="Do something"), WRITE, done("c")],
+    "a claim to have only read": [
+        start("c", title="Read", kind="read", locations=[{"path": "{w}/a.txt"}]), WRITE, done("c"),
+    ],
+    "an update before the start": [
+        done("c", content=[diff("a.txt", "line 20", "line twenty")], kind="edit", title="Edit"), WRITE,
+        start("c", title="Edit", kind="edit", status="pending", content=[]),
+    ],
+    "a shell command": [shell("c", "sed -i s/20/twenty/ a.txt"), WRITE, done("c")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("steps", REPORTS.values(), ids=list(REPORTS))
+async def test_however_it_is_reported_the_card_is_the_change_on_disk(tmp_path: Path, steps: list[dict]) -> None:
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        assert await turn(live, BEFORE) == "completed"
+        [row] = tools(live).values()
+        assert (row.status, touched(row, live)) == ("applied", ONE_LINE)
+        assert row.changes[0].anchored
+        assert row.changes[0].hunks[0].old_start == 17
+        assert not row.warnings
+        assert not found(live)
+
+
+async def test_a_reported_edit_that_changed_nothing_is_not_applied(tmp_path: Path) -> None:
+    async with puppet(tmp_path, [edit("c", "a.txt", "line 20", "x"), done("c")], files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        row = tools(live)["c"]
+        assert (row.status, row.changes) == ("completed", ())
+        assert row.proposed
+        assert "nothing changed on disk" in row.warnings[0]
+        assert not ends(live)[0].net
+
+
+async def test_a_failed_call_keeps_its_proposal_and_its_error(tmp_path: Path) -> None:
+    steps = [edit("c", "a.txt", "gone", "x"), update("c", status="failed", content=[words("old text not found")])]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        row = tools(live)["c"]
+        assert (row.status, row.changes) == ("failed", ())
+        assert row.proposed
+        assert row.error is not None
+        assert row.error.message == "old text not found"
+
+
+async def test_a_failed_call_shows_what_landed_all_the_same(tmp_path: Path) -> None:
+    steps = [edit("c", "a.txt", "line 20", "line twenty"), WRITE, update("c", status="failed")]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        row = tools(live)["c"]
+        assert (row.status, touched(row, live)) == ("failed", ONE_LINE)
+
+
+async def test_a_call_that_is_never_ended_is_unknown(tmp_path: Path) -> None:
+    async with puppet(tmp_path, [edit("c", "a.txt", "line 20", "x")], files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        assert (tools(live)["c"].status, tools(live)["c"].changes) == ("unknown", ())
+
+
+async def test_a_call_that_is_never_ended_but_was_done_is_told_by_the_disk(tmp_path: Path) -> None:
+    steps = [edit("c", "a.txt", "line 20", "line twenty"), WRITE]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        row = tools(live)["c"]
+        assert (row.status, touched(row, live)) == ("applied", ONE_LINE)
+        assert "never said" in row.warnings[0]
+
+
+async def test_an_update_after_the_end_of_the_turn_lands_on_its_row(tmp_path: Path) -> None:
+    steps = [
+        edit("c", "a.txt", "line 20", "line twenty"), {"end": "end_turn"}, {"sleep": 0.3}, WRITE, done("c"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, [], files={"a.txt": TEXT}) as live:
+        await turn(live)
+        assert tools(live)["c"].status == "unknown"
+        await turn(live, BEFORE)
+        assert (tools(live)["c"].status, touched(tools(live)["c"], live)) == ("applied", ONE_LINE)
+
+
+async def test_ids_that_repeat_from_turn_to_turn_are_two_calls(tmp_path: Path) -> None:
+    first = [edit("edit:0", "a.txt", "line 20", "line twenty"), WRITE, done("edit:0")]
+    second = [edit("edit:0", "b.txt", None, "b\n"), {"write": "b.txt", "text": "b\n"}, done("edit:0")]
+    async with puppet(tmp_path, first, second, files={"a.txt": TEXT}) as live:
+        await turn(live)
+        await turn(live, BEFORE)
+        rows = [row for row in live.conversation.transcript.rows if row.kind == "tool"]
+        assert [touched(row, live) for row in rows] == [ONE_LINE, [("add", "b.txt", 1, 0)]]
+
+
+async def test_an_id_that_is_used_again_within_a_turn_is_another_call(tmp_path: Path) -> None:
+    steps = [
+        edit("e", "a.txt", "line 20", "line twenty", rawInput={"n": 1}), WRITE, done("e"), {"sleep": 0.3},
+        edit("e", "b.txt", None, "b\n", rawInput={"n": 2}), {"write": "b.txt", "text": "b\n"}, done("e"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        assert [touched(row, live) for row in tools(live).values()] == [ONE_LINE, [("add", "b.txt", 1, 0)]]
+
+
+async def test_several_files_in_one_call_are_one_card_each(tmp_path: Path) -> None:
+    steps = [
+        start("c", kind="edit", content=[diff("a.txt", "line 20", "line twenty"), diff("b.txt", None, "b\n")]),
+        WRITE, {"write": "b.txt", "text": "b\n"}, {"delete": "old.txt"}, {"move": "m.txt", "to": "sub.txt"}, done("c"),
+    ]  # fmt: skip
+    files = {"a.txt": TEXT, "old.txt": "old\n", "m.txt": "moved\n" * 10}
+    async with puppet(tmp_path, steps, files=files) as live:
+        await turn(live, {name: text.encode() for name, text in files.items()})
+        [row] = tools(live).values()
+        told = [(change.operation, change.path.rpartition("/")[2]) for change in row.changes]
+        assert sorted(told) == [("add", "b.txt"), ("delete", "old.txt"), ("modify", "a.txt"), ("move", "sub.txt")]
+
+
+async def test_two_edits_of_one_file_at_once_are_taken_apart_where_the_bytes_prove_it(tmp_path: Path) -> None:
+    both = NEW.replace("line 30\n", "line thirty\n")
+    steps = [
+        edit("one", "a.txt", "line 20", "line twenty"), edit("two", "a.txt", "line 30", "line thirty"),
+        {"write": "a.txt", "text": both}, done("one"), done("two"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        assert {call: touched(row, live) for call, row in tools(live).items()} == {"one": ONE_LINE, "two": ONE_LINE}
+        assert tools(live)["one"].changes[0].hunks[0].old_start == 17
+
+
+async def test_what_two_calls_did_at_once_is_said_to_have_happened_during_both(tmp_path: Path) -> None:
+    steps = [
+        shell("one", "make"), shell("two", "make test"), {"write": "made.txt", "text": "x\n"}, done("one"), done("two"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        [row] = found(live)
+        assert set(row.during) == {"one", "two"}
+        assert touched(row, live) == [("add", "made.txt", 1, 0)]
+
+
+async def test_an_edit_and_its_formatter_are_one_call(tmp_path: Path) -> None:
+    steps = [
+        edit("c", "a.txt", "line 20", "line  twenty"), WRITE, {"write": "cache/state", "text": "1"}, done("c"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        assert touched(tools(live)["c"], live) == [*ONE_LINE, ("add", "cache/state", 1, 0)]
+
+
+async def test_an_executable_bit_and_a_binary_file_are_changes_of_the_command(tmp_path: Path) -> None:
+    steps = [
+        shell("c", "make"), {"chmod": "run.sh"}, {"write": "x.bin", "text": "\0\1\2"}, {"sleep": 0.05}, done("c"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"run.sh": "#!/bin/sh\n"}) as live:
+        await turn(live)
+        [mode, binary] = tools(live)["c"].changes
+        assert mode.facts == ("made_executable",)
+        assert (binary.operation, binary.file_type) == ("add", "binary")
+
+
+async def test_a_file_that_comes_and_goes_within_a_call_is_no_change(tmp_path: Path) -> None:
+    steps = [shell("c", "make"), {"write": "tmp~", "text": "x"}, {"delete": "tmp~"}, done("c")]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        assert (tools(live)["c"].status, tools(live)["c"].changes) == ("completed", ())
+
+
+async def test_a_block_without_its_new_text_is_malformed_and_not_empty(tmp_path: Path) -> None:
+    broken = {"type": "diff", "path": "{w}/a.txt", "oldText": "line 20"}
+    async with puppet(tmp_path, [start("c", kind="edit", content=[broken]), done("c")], files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        row = tools(live)["c"]
+        assert not row.proposed
+        assert "newText is missing" in row.warnings[0]
+
+
+async def test_a_change_outside_the_workspace_is_never_told_as_applied_unseen(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("one\n")
+    block = {"type": "diff", "path": str(outside), "oldText": "one", "newText": "two"}
+    async with puppet(tmp_path, [start("c", kind="edit", content=[block]), done("c")], files={"a.txt": TEXT}) as live:
+        await turn(live)
+        row = tools(live)["c"]
+        assert row.status == "completed"
+        assert not row.changes
+        assert row.warnings
+
+
+async def test_what_the_user_does_between_turns_is_not_the_agents(tmp_path: Path) -> None:
+    async with puppet(tmp_path, [], [], files={"a.txt": TEXT}) as live:
+        await turn(live)
+        (live.workspace / "a.txt").write_text(NEW)
+        await turn(live)
+        assert not found(live)
+        assert not notices(live)
