@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: help demo test lint types floors check-tests bench pictures clean
+.PHONY: help demo test lint types floors check-tests interop bench pictures clean
 
 help:
 	@sed -n '1,4p' Makefile
@@ -32,6 +32,10 @@ floors: $(VENV)/.dev
 
 check-tests: $(VENV)/.dev
 	$(BIN)/pytest -n $(WORKERS)
+
+# Every real agent, installed by name from npm and PyPI into a cache of its own; needs Node 20 or newer.
+interop: $(VENV)/.dev
+	$(BIN)/pytest -m interop tests/interop
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/all.py
