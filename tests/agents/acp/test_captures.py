@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from captures.recorded import Recording, Stage, names, on_disk, replayed, stage
-from redline.tools.builtin import builtin_toolset
-from redline.transcript.fold import rows
+from redline.transcript.call import Call
 from redline.transcript.rows import FoundRow, ToolRow
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from redline.sessions.events import Event
     from redline.transcript.rows import AnyRow
 
 
@@ -40,6 +38,20 @@ async def test_the_cards_of_a_recorded_turn_state_exactly_what_happened(name: st
         assert _content(later.conversation.transcript.rows) == told
 
 
+async def test_a_diff_that_is_dropped_from_the_replay_does_not_go_unnoticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = Recording.of("claude/b_edit")
+    (tmp_path / "workspace").mkdir()
+    recording.prepare(tmp_path / "workspace")
+    async with stage(tmp_path, recording.command(), answers=recording.answers()) as live:
+        await live.conversation.prompt("Do the scripted step.", source="terminal")
+        session, told = live.session.log.session, live.conversation.transcript.rows
+    monkeypatch.setattr(Call, "_take_changes", lambda *_, **__: None)
+    async with stage(tmp_path, recording.command(), session=session) as later:
+        assert _content(later.conversation.transcript.rows) != _content(told)
+
+
 def check(recording: Recording, live: Stage, before: dict[str, bytes]) -> None:
     transcript = live.conversation.transcript
     after = on_disk(live.workspace)
@@ -56,8 +68,3 @@ def check(recording: Recording, live: Stage, before: dict[str, bytes]) -> None:
 
 def _content(found: list[AnyRow]) -> list[AnyRow]:
     return [row for row in found if row.kind != "notice"]
-
-
-async def folded(live: Stage) -> list[AnyRow]:
-    events: list[Event] = [event async for event in live.session.log.events()]
-    return rows(events, builtin_toolset().by_name)
