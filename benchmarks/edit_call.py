@@ -37,17 +37,25 @@ FLUSHES = ("bytes", "intent", "file", "folder", "result")
 
 
 class Stopwatch:
-    """What one call spent on each flush, in seconds."""
+    """When one call waited for which flush."""
 
     def __init__(self) -> None:
-        self.spent = dict.fromkeys(FLUSHES, 0.0)
+        self._flushes: list[tuple[str, float, float]] = []
 
     def add(self, name: str, seconds: float) -> None:
-        self.spent[name] += seconds
+        """A flush that has just ended, after so many seconds."""
+        now = time.perf_counter()
+        self._flushes.append((name, now - seconds, now))
 
-    def take(self) -> dict[str, float]:
-        spent, self.spent = self.spent, dict.fromkeys(FLUSHES, 0.0)
-        return spent
+    def take(self) -> tuple[dict[str, float], float]:
+        """Seconds by name, and the seconds in which at least one was under way: bytes and file are flushed at once."""
+        flushes, self._flushes = self._flushes, []
+        spent = {name: sum(end - start for each, start, end in flushes if each == name) for name in FLUSHES}
+        together = until = 0.0
+        for _, start, end in sorted(flushes, key=lambda flush: flush[1]):
+            together += max(0.0, end - max(start, until))
+            until = max(until, end)
+        return spent, together
 
 
 def text(lines: int) -> str:
@@ -112,10 +120,10 @@ async def measure(lines: int, rounds: int, folder: Path) -> dict[str, Any]:
             spent.append(watch.take())
             rivals.append(time.perf_counter() - began)
     await store.close()
-    rest = [took - sum(each.values()) for took, each in zip(whole, spent, strict=True)]
+    rest = [took - together for took, (_, together) in zip(whole, spent, strict=True)]
     return {
         "lines": lines, "rounds": rounds, "call": both(whole), "not a flush": both(rest),
-        "flushes": {name: both([each[name] for each in spent]) for name in FLUSHES},
+        "flushes": {name: both([each[name] for each, _ in spent]) for name in FLUSHES},
         "rival": both(rivals), "ratio": round(both(whole)["median"] / both(rivals)["median"], 2),
     }  # fmt: skip
 

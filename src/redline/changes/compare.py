@@ -72,10 +72,10 @@ def comparison(before: bytes, after: bytes) -> Comparison:
         neighbours *= 16
 
 
-def side(data: bytes, *, executable: bool = False, blob: str | None = None) -> Side:
-    """The facts of one state of a file. `blob`: its id, where it is known already."""
-    newlines = data.count(b"\n")
+def side(data: bytes, *, executable: bool = False, blob: str | None = None, lines: int | None = None) -> Side:
+    """The facts of one state of a file. `blob`: its id, `lines`: its number of lines, where they are known already."""
     final_newline = not data or data.endswith(b"\n")
+    newlines = data.count(b"\n") if lines is None else lines - (not final_newline)
     return Side(
         blob=blob or blob_id(data),
         size=len(data),
@@ -108,16 +108,16 @@ def describe(
     old_path: str | None = None,
     before_executable: bool = False,
     after_executable: bool = False,
-    before_blob: str | None = None,
+    before_side: Side | None = None,
     after_blob: str | None = None,
     file_type: FileType | None = None,
     provenance: Provenance = "result",
 ) -> FileChange:
     """The record of what happened to one file. None means that there was, or is, no file.
 
-    `before_blob`, `after_blob`: ids of the bytes, where they are known already. `file_type`: given for a symbolic link
-    (the bytes are its target); else text or binary by git's rule. Raises ValueError where there is no file on either
-    side, or a move lacks one.
+    `before_side`, `after_blob`: what is known of the bytes already. `file_type`: given for a symbolic link (the bytes
+    are its target); else text or binary by git's rule. Raises ValueError where there is no file on either side, or a
+    move lacks one.
     """
     if before is None and after is None:
         raise ValueError(f"{path}: a change needs a file before or after")
@@ -125,6 +125,14 @@ def describe(
         raise ValueError(f"{path}: a move needs a file before and after")
     kind = file_type or ("binary" if is_binary(before or b"") or is_binary(after or b"") else "text")
     result = Comparison((), 0, 0) if kind == "binary" else comparison(before or b"", after or b"")
+    was = before_side if before is None or before_side else side(before, executable=before_executable)
+    now = None
+    if after is not None:
+        lines = None
+        if kind == "text" and result.exact and was is not None and was.lines is not None:
+            # To count the lines of a large text takes longer than to find one changed line in it.
+            lines = was.lines + result.added - result.removed
+        now = side(after, executable=after_executable, blob=after_blob, lines=lines)
     return FileChange(
         path=path,
         operation=_operation(before, after, old_path),
@@ -134,8 +142,8 @@ def describe(
         file_type=kind,
         old_path=old_path,
         exact=result.exact,
-        before=None if before is None else side(before, executable=before_executable, blob=before_blob),
-        after=None if after is None else side(after, executable=after_executable, blob=after_blob),
+        before=was,
+        after=now,
         provenance=provenance,
     )
 

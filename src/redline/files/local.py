@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -34,6 +35,8 @@ from redline.files.places import Roots
 from redline.files.proposal import Proposal
 from redline.files.seam import Action, BeforeCommit, Blob, Content, Entry, FileError, Move, Outcome, Stat, Target
 
+SMALL = 256 * 1024
+"""Bytes of a file that is read without a thread."""
 BASIS_LIMIT = 10 * 2**20
 """Bytes a side up to which a change is shown as hunks, unless told otherwise."""
 
@@ -73,7 +76,8 @@ class LocalFiles:
         return _status(self._roots, target)
 
     async def read(self, target: Target, limit: int | None = None) -> Content:
-        found = await asyncio.to_thread(mutation.read, self._roots, target, self._limit if limit is None else limit)
+        wanted = self._limit if limit is None else limit
+        found = await _where_it_fits(target, lambda: mutation.read(self._roots, target, wanted))
         if found is None:
             raise _missing(target)
         return found.content
@@ -87,7 +91,7 @@ class LocalFiles:
         await asyncio.to_thread(_sweep, self._roots, target.real.parent)
 
     async def preview(self, target: Target, action: Action) -> Outcome:
-        plan = await asyncio.to_thread(mutation.proposal, self._roots, target, action, self._limit)
+        plan = await _where_it_fits(target, lambda: mutation.proposal(self._roots, target, action, self._limit))
         return plan.outcome
 
     async def apply(
@@ -114,6 +118,16 @@ class LocalFiles:
             self._swept.add(work.place)
             _sweep(self._roots, work.place)
         return work.prepare(expected)
+
+
+async def _where_it_fits(target: Target, work: Callable[[], Result]) -> Result:
+    """Work that reads a file: in a thread, unless the file is so small that to begin a thread takes longer."""
+    try:
+        status = os.lstat(target.real)
+        small = stat.S_ISREG(status.st_mode) and status.st_size <= SMALL
+    except OSError:
+        small = True
+    return work() if small else await asyncio.to_thread(work)
 
 
 def _sweep(roots: Roots, path: Path) -> None:

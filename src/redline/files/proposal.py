@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Literal
 
-from redline.files.blob import git_blob
+from redline.files.blob import REMEMBERED, git_blob
 from redline.files.disk import Found
 from redline.files.edits import edited
 from redline.files.failures import shown
@@ -75,6 +76,20 @@ def _replacement(
     return Proposal(Outcome(target, operation, before, after, replacements), data, executable)
 
 
+def _edited(data: bytes, action: EditText) -> tuple[bytes, int]:
+    """As `edited`. What was previewed is mostly applied next, to the same bytes: then it is not searched for again."""
+    for known, done, result in tuple(_last):
+        if done == action and len(known) == len(data) and known == data:
+            return result
+    result = edited(data, action.edits)
+    if len(data) <= REMEMBERED:
+        _last.append((data, action, result))
+    return result
+
+
+_last: deque[tuple[bytes, EditText, tuple[bytes, int]]] = deque(maxlen=4)
+
+
 def _edit(target: Target, action: EditText, found: Found | None, limit: int) -> Proposal:
     if found is None:
         first = action.edits[0] if action.edits else None
@@ -84,7 +99,7 @@ def _edit(target: Target, action: EditText, found: Found | None, limit: int) -> 
     else:
         assert found.content.data is not None  # a file over the limit was refused when it was looked for
         data = found.content.data
-    result, replacements = edited(data, action.edits)
+    result, replacements = _edited(data, action)
     if found is not None and result == data:
         raise FileError(
             "NO_CHANGE",

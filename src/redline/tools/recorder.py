@@ -27,7 +27,7 @@ _INLINE = 512 * 1024
 """Bytes of both sides up to which the work is done at once: it takes a few milliseconds, less than other work that
 waits would notice. Larger ones go to a thread."""
 _KEPT = 16
-"""Changes that are kept for the next step."""
+"""Changes, and facts of texts, that are kept for the next step."""
 
 _OPERATIONS: Mapping[str, Operation] = {"create": "add", "update": "modify", "delete": "delete", "move": "move"}
 
@@ -38,6 +38,7 @@ class Recorder:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._changes: OrderedDict[object, FileChange] = OrderedDict()
+        self._sides: OrderedDict[str, Side] = OrderedDict()
 
     async def change(self, outcome: Outcome, provenance: Provenance, *, limit: int = LOG_LIMIT) -> FileChange:
         """The change of `outcome`, its lines masked on the whole texts and then cut to `limit` bytes."""
@@ -67,10 +68,21 @@ class Recorder:
 
     def _compute(self, outcome: Outcome, limit: int) -> FileChange:
         before, after = (side.data if side is not None else None for side in (outcome.before, outcome.after))
-        return as_logged(described(outcome), before, after, self._redactor, limit=limit)
+        change = described(outcome, self._side_of(outcome.before))
+        for side in (change.before, change.after):
+            if side is not None and change.file_type != "unknown":
+                self._sides[side.blob] = side
+                while len(self._sides) > _KEPT:
+                    self._sides.popitem(last=False)
+        return as_logged(change, before, after, self._redactor, limit=limit)
+
+    def _side_of(self, content: Content | None) -> Side | None:
+        """What an earlier change told of these bytes: the state before an edit mostly is the one after another."""
+        side = self._sides.get(content.blob) if content is not None else None
+        return None if side is None or content is None else replace(side, executable=content.executable)
 
 
-def described(outcome: Outcome) -> FileChange:
+def described(outcome: Outcome, before_side: Side | None = None) -> FileChange:
     """The whole change of an outcome, with its true lines: hunks where the bytes of both sides are at hand."""
     before, after = outcome.before, outcome.after
     moved = outcome.moved_to
@@ -85,7 +97,7 @@ def described(outcome: Outcome) -> FileChange:
         old_path=old_path,
         before_executable=before is not None and before.executable,
         after_executable=after is not None and after.executable,
-        before_blob=before.blob if before is not None else None,
+        before_side=before_side,
         after_blob=after.blob if after is not None else None,
     )
 

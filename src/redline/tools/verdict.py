@@ -64,10 +64,10 @@ async def look(files: Files, place: Place) -> Found:
     return Elsewhere() if target.key != place.key else await look_at(files, target)
 
 
-async def look_at(files: Files, target: Target) -> Found:
-    """What a resolved path holds now."""
+async def look_at(files: Files, target: Target, limit: int = 0) -> Found:
+    """What a resolved path holds now. `limit`: bytes up to which it may be read whole; a larger file is only hashed."""
     try:
-        content = await files.read(target, 0)  # hashed, not kept
+        content = await files.read(target, limit)
     except FileError as error:
         return None if error.code == "NOT_FOUND" else Elsewhere()
     return State(content.blob, content.executable)
