@@ -239,7 +239,9 @@ class Lookout:
                 continue
             if b"\0" in path or b".git" in path.split(b"/"):
                 continue
-            inside = [one for one in self._snapshot.entries if one.startswith(path + b"/")] if path else []
+            inside: list[bytes] = []
+            if path and path not in self._snapshot.entries:
+                inside = [one for one in self._snapshot.entries if one.startswith(path + b"/")]
             paths.update(dict.fromkeys(inside[:_IN_FOLDER]))
             if path:
                 paths[path] = None
