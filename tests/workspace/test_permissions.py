@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -24,8 +26,8 @@ async def unprivileged(seen: Sighted) -> AsyncIterator[None]:
     await rehearsal.begin()
     rehearsal.write("a")
     assert await rehearsal.told() == [("add", "a")]
-    opened = [folder for folder in seen.root.parents if folder.stat().st_uid == 0 and folder.name.startswith("pytest-")]
-    for folder in opened:
+    temporary = Path(tempfile.gettempdir())
+    for folder in [one for one in seen.root.parents if temporary in one.parents]:
         folder.chmod(0o711)
     for folder in (seen.root.parent, *seen.root.parent.rglob("*")):
         os.chown(folder, NOBODY, NOBODY)
