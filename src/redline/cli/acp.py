@@ -9,6 +9,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from redline.cli.config import load
+from redline.cli.failure import Failure
 from redline.protocol.connection import INTERNAL_ERROR, RpcError
 from redline.surfaces.editor.door import Door
 from redline.surfaces.editor.stdio import streams
@@ -16,30 +18,32 @@ from redline.surfaces.editor.stdio import streams
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from redline.agents.acp.agent import AcpFactory
+    from redline.agents.acp.link import Choices
+    from redline.cli.agents import Foreign
+    from redline.cli.config import Config
     from redline.files.seam import Files
-    from redline.gateway.archive import OpenSession
+    from redline.gateway.archive import Archive, OpenSession
     from redline.surfaces.editor.backing import Backing
 
 
-def acp(flags: Mapping[str, Any]) -> int:
-    """Serve one editor until it goes; the exit code."""
+def acp(flags: Mapping[str, Any], *, mode: str = "", model: str = "", options: list[str] | None = None) -> int:
+    """Serve one editor until it goes; the exit code. `mode`, `model` and `options` are of a foreign agent."""
+    config = load(flags).config
+    foreign, lobby = _foreign(config), None
+    if foreign is not None:
+        from redline.surfaces.editor.lobby import Lobby
+
+        lobby = Lobby(foreign.command, foreign.environment)
     if sys.stdin.isatty():
         print("redline acp speaks the Agent Client Protocol; an editor starts it. Ctrl-C ends it.", file=sys.stderr)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="redline: %(message)s")
 
     async def open_backing() -> Backing:
-        from redline.cli.failure import Failure
-        from redline.cli.house import said
-
-        try:
-            with said():
-                return await asyncio.to_thread(_builtin, flags)
-        except Failure as failure:
-            told = f"{failure.message} {failure.remedy}".strip()
-            raise RpcError(INTERNAL_ERROR, told, {"code": failure.code}) from failure
+        return await asyncio.to_thread(_backing, config, foreign, mode, model, options or [])
 
     with suppress(asyncio.CancelledError):
-        asyncio.run(_serve(Door(open_backing)))
+        asyncio.run(_serve(Door(open_backing, lobby)))
     return 0
 
 
@@ -51,27 +55,58 @@ async def _serve(door: Door) -> None:
     await door.serve(*await streams())
 
 
-def _builtin(flags: Mapping[str, Any]) -> Backing:
-    from redline.agents.builtin.agent import NAME, BuiltinFactory, BuiltinOptions
-    from redline.cli.config import load
+def _foreign(config: Config) -> Foreign | None:
+    """None, without loading anything: the built-in agent."""
+    if not config.agent_command.strip() and config.agent in ("", "builtin"):
+        return None
+    from redline.cli import agents
+
+    return agents.chosen(config.agent, config.agent_command)
+
+
+def _backing(config: Config, foreign: Foreign | None, mode: str, model: str, options: list[str]) -> Backing:
+    from redline.cli import agents
+    from redline.cli.house import said
+
+    try:
+        with said():
+            if foreign is None:
+                return _builtin(config, _archive(config))
+            return _proxied(config, _archive(config), foreign, agents.choices(mode, model, options))
+    except Failure as failure:
+        told = f"{failure.message} {failure.remedy}".strip()
+        raise RpcError(INTERNAL_ERROR, told, {"code": failure.code}) from failure
+
+
+def _archive(config: Config) -> Archive:
     from redline.gateway.archive import Archive
+
+    return Archive.open(config.data.expanduser(), file_limit=config.file_limit, cap=config.store_limit)
+
+
+def _builtin(config: Config, archive: Archive) -> Backing:
+    from redline.agents.builtin.agent import NAME, BuiltinFactory, BuiltinOptions
     from redline.surfaces.editor.backing import Backing
     from redline.tools.builtin import builtin_toolset
 
-    config = load(flags).config
     toolset = builtin_toolset()
-    options = BuiltinOptions(
+    made = BuiltinOptions(
         model=config.model, base_url=config.base_url, prompt=config.prompt, step_limit=config.max_steps
     )
 
     def factory(session: OpenSession, files: Files) -> BuiltinFactory:
-        return BuiltinFactory(options, files, session.store, session.redactor, toolset)
+        return BuiltinFactory(made, files, session.store, session.redactor, toolset)
 
-    return Backing(
-        archive=Archive.open(config.data.expanduser(), file_limit=config.file_limit, cap=config.store_limit),
-        agent=NAME,
-        model=config.model,
-        approval=config.approval,
-        present=toolset.by_name,
-        factory=factory,
-    )
+    return Backing(archive, NAME, config.model, config.approval, toolset.by_name, factory)
+
+
+def _proxied(config: Config, archive: Archive, foreign: Foreign, chosen: Choices) -> Backing:
+    from redline.agents.acp.agent import AcpFactory, AcpOptions
+    from redline.surfaces.editor.backing import Backing
+
+    made = AcpOptions(foreign.name, foreign.command, chosen, environment=foreign.environment)
+
+    def factory(session: OpenSession, files: Files) -> AcpFactory:
+        return AcpFactory(made, files, session.store, session.redactor)
+
+    return Backing(archive, foreign.name, "", config.approval, {}, factory, foreign.facts(), foreign=True)

@@ -5,11 +5,13 @@ Imports that take long (the agent loop, the terminal cards) happen inside the co
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 
@@ -82,7 +84,10 @@ def run(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another option of that agent; can be repeated.")
     ] = None,
     approval: Annotated[
-        str | None, typer.Option(help="ask, edits (ask only before commands) or all (ask nothing).")
+        str | None,
+        typer.Option(
+            help="ask, edits (ask only before commands, and before a file is emptied or cut) or all (ask nothing)."
+        ),
     ] = None,
     data: Data = None,
 ) -> None:
@@ -117,6 +122,17 @@ def acp(
     approval: Annotated[
         str | None, typer.Option(help="Of new sessions: ask, edits (ask only before commands) or all (ask nothing).")
     ] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="Stand in front of this agent instead; see `redline agents`.")
+    ] = None,
+    agent_command: Annotated[
+        str | None, typer.Option(metavar='"CMD ARGS"', help="In front of any agent of the protocol, by its command.")
+    ] = None,
+    mode: Annotated[str, typer.Option(help="A mode of that agent, such as one in which it asks.")] = "",
+    agent_model: Annotated[str, typer.Option(help="A model of that agent.")] = "",
+    agent_option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another option of that agent; can be repeated.")
+    ] = None,
     data: Data = None,
 ) -> None:
     """Be an agent for an editor that speaks the Agent Client Protocol, on standard input and output.
@@ -127,7 +143,10 @@ def acp(
     from redline.cli import acp as command
 
     flags = {"model": model, "base_url": base_url, "approval": approval, "data": data}
-    raise typer.Exit(command.acp(flags))
+    flags |= {"agent": agent, "agent_command": agent_command}
+    if agent is not None and agent_command is None:
+        flags["agent_command"] = ""  # a name on the command line wins over a command in the configuration
+    raise typer.Exit(command.acp(flags, mode=mode, model=agent_model, options=agent_option))
 
 
 @app.command()
@@ -234,18 +253,41 @@ def demo(
 
 def main() -> NoReturn:
     """Run the command line; every known failure becomes a message with a remedy and an exit code."""
+    if sys.platform == "win32":
+        raise SystemExit("redline: This needs Linux or macOS. On Windows, run it inside WSL.")
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
+    # Faults that a program survives go to the log of the data folder (`cli.house`), not between the cards.
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
         app()
+        sys.stdout.flush()
     except Failure as failure:
         _say(failure)
         raise SystemExit(failure.exit_code) from None
     except BrokenPipeError:
         # The reader of our output went away (`redline show last | head`): nothing to say, and nobody to say it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         raise SystemExit(141) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
+            raise
+        _drop_output()
+        print(f"redline: The output could not be written: {error.strerror}.", file=sys.stderr)
+        raise SystemExit(1) from None
     raise SystemExit(0)
+
+
+def _nowhere() -> TextIO:
+    """For a stream that the caller closed: writing to it does nothing."""
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - lives as long as the process
+
+
+def _drop_output() -> None:
+    """What is still buffered shall not raise again when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(failure: Failure) -> None:
@@ -255,6 +297,7 @@ def _say(failure: Failure) -> None:
         return
     from redline.surfaces.terminal.visible import visible
 
-    print(visible(f"redline: {failure.message}"), file=sys.stderr)
+    for line in f"redline: {failure.message}".split("\n"):
+        print(visible(line), file=sys.stderr)
     if failure.remedy:
         print(visible(f"  {failure.remedy}"), file=sys.stderr)

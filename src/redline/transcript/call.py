@@ -6,6 +6,7 @@ status never goes back. The events of a call may come in any order, twice, or in
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -15,8 +16,6 @@ from redline.transcript.rows import Problem, ToolRow, ToolStatus, tool_row_id
 from redline.views import GenericCall, Kind, Location, TerminalCall, ToolCallView, ToolResultView
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from redline.changes.record import FileChange
     from redline.transcript.fields import Data
     from redline.transcript.presenters import Views
@@ -228,9 +227,15 @@ class Call:
             warnings=self.warnings,
             permission=cast("Any", self.permission),
             output="" if self.ended else self.output,
+            raw={} if self.name else self._raw(),
             reverted=bool(self.changes) and len(reverted) == len(self.changes),
             reverted_paths=reverted,
         )
+
+    def _raw(self) -> dict[str, Any]:
+        meta = self.meta if isinstance(self.meta, Mapping) else {}
+        raw = {name: meta[name] for name in ("rawOutput", "_meta", "content") if name in meta}
+        return raw if self.arguments is None else {"rawInput": self.arguments, **raw}
 
     def _call_view(self, views: Views) -> ToolCallView:
         view = views.call(

@@ -95,6 +95,9 @@ class ToolRow(Row):
     permission: Literal["asked", "allow_once", "allow_session", "reject", "cancelled", "unavailable"] | None = None
     output: str = ""
     """Live output of a running call."""
+    raw: Mapping[str, Any] = field(default_factory=dict)
+    """Of a foreign agent's call: what it sent as `rawInput`, `rawOutput`, `_meta` and, where it is more than words,
+    `content`, as the log keeps them."""
     reverted: bool = False
     """All of its changes were taken back by a later undo (and that undo still stands)."""
     reverted_paths: Sequence[str] = ()

@@ -48,6 +48,10 @@ class AcpOptions:
     command: Sequence[str]
     choices: Choices = field(default_factory=Choices)
     environment: Mapping[str, str] = field(default_factory=dict)
+    declared: Mapping[str, Any] = field(default_factory=dict)
+    """What the client behind us says that it can do, told to the agent as it is."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Further ones of its session, such as `mcpServers`."""
     greeting_seconds: float = GREETING_SECONDS
     cancel_seconds: float = CANCEL_SECONDS
 
@@ -101,6 +105,8 @@ class AcpAgent:
         self._link: Link | None = None
         self._reading: asyncio.Task[None] | None = None
         self._past: Past | None = None
+        self.offers = Offers()
+        """What there is to choose from, as it was when the session was opened."""
 
     async def take_up(self, interrupted: Sequence[int]) -> None:
         """Look at the workspace for the first time. What changed since the last look of a process that was killed in
@@ -164,7 +170,7 @@ class AcpAgent:
         self._link = link
         self._client.listening, self._client.session = False, ""
         self._reading = asyncio.get_running_loop().create_task(link.connection.run())
-        await link.greet()
+        await link.greet(options.declared)
         self._texts.missing_is_empty = takes_missing_for_error(link.name or options.name)
         await self._open_session(link, turn, self._past)
         return link
@@ -173,13 +179,14 @@ class AcpAgent:
         folder = str(self._workspace)
         offers = await self._resumed(link, past, folder)
         if offers is None:
-            self._client.session, offers = await link.new_session(folder)
+            self._client.session, offers = await link.new_session(folder, self._options.parameters)
             if turn > 1:
                 await self._log.append("notice/raised", {"turn": turn, "level": "warning", **_FORGOTTEN})
         choices = past.choices(self._options.choices)
         await link.choose(self._client.session, offers, choices)
         self.model = offers.model or choices.model
         past.session = self._client.session
+        self.offers = offers
         await self._remember(link, offers, choices)
 
     async def _resumed(self, link: Link, past: Past, folder: str) -> Offers | None:
@@ -188,7 +195,7 @@ class AcpAgent:
             return None
         self._client.session = past.session
         try:
-            return await link.take_up(past.session, folder)
+            return await link.take_up(past.session, folder, self._options.parameters)
         except LinkError as problem:
             if problem.code == "AGENT_EXITED":
                 raise

@@ -66,17 +66,19 @@ class Calls:
         wanted = self.turn if turn is None else turn
         return [call for call in self._calls.values() if call.turn == wanted]
 
-    async def take(self, said: CallSaid) -> ForeignCall:
-        """Take what one message says of a call; the call, whose `ended` tells whether it is said to be over."""
+    async def take(self, said: CallSaid) -> tuple[ForeignCall, bool]:
+        """Take what one message says of a call; the call, whose `ended` tells whether it is said to be over, and
+        whether the time had come to log it."""
         call = self.find(said)
         now = self._now()
         had_ended = call.ended
         decisive = call.take(said, now)
         if had_ended is not None and call.ended == had_ended and said.fields.keys() - {"status"}:
             call.ended = now  # more was said of it after its end
-        if decisive or now >= call.due:
+        due = decisive or now >= call.due
+        if due:
             await self.tell(call, whole=decisive)
-        return call
+        return call, due
 
     def find(self, said: CallSaid) -> ForeignCall:
         """The call that a message is about, or a new one."""
@@ -300,6 +302,9 @@ class Calls:
             value = await self._bulk.slim(call.fields.get(name))
             if value:
                 meta[name] = value
+        content = call.fields.get("content")
+        if isinstance(content, list) and not _in_words(content):
+            meta["content"] = await self._bulk.slim(content)
         ending = call.exit
         for terminal in call.evidence.terminals:
             known = self.terminal(terminal)
@@ -329,6 +334,14 @@ class Calls:
             lighter = {name: value for name, value in entry.items() if name not in ("arguments", "meta", "locations")}
             warnings = [*entry.get("warnings", ()), f"The log refused a part of this ({error})."]
             await self._log.append(type_, {**as_json(lighter), "warnings": warnings})
+
+
+def _in_words(content: Sequence[Any]) -> bool:
+    """Its words say all of it: they are one text, or stand beside what is told otherwise (diffs and terminals)."""
+    if any(isinstance(one, Mapping) and one.get("type") in ("diff", "terminal") for one in content):
+        return True
+    block = content[0].get("content") if len(content) == 1 and isinstance(content[0], Mapping) else None
+    return not content or (isinstance(block, Mapping) and block.keys() == {"type", "text"} and len(content[0]) == 2)
 
 
 def _is_another(known: ForeignCall, said: CallSaid) -> bool:

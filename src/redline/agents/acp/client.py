@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from redline.agents.acp.normalise import CallSaid, Other, Plan, State, Text, said
 from redline.protocol.adapter import permission_answer
@@ -26,6 +26,16 @@ _FLOOD = 200
 """Updates of unknown kinds that are kept of one turn."""
 
 
+class Beyond(Protocol):
+    """Who is asked about what is no business of ours, such as an editor in front of us."""
+
+    async def notified(self, method: str, params: Any) -> None: ...
+
+    async def asked(self, method: str, params: Any) -> Any:
+        """Raises `RpcError`."""
+        ...
+
+
 class Client:
     """The client's side of the protocol, for one agent in one session (`protocol.connection.Peer`)."""
 
@@ -37,6 +47,7 @@ class Client:
         self.listening = False
         """False: what the agent tells is the past, which our own log knows better."""
         self.state: dict[str, Any] = {}
+        self.beyond: Beyond | None = None
         self._log = log
         self._calls = calls
         self._watch = watch
@@ -54,12 +65,16 @@ class Client:
 
     async def notified(self, method: str, params: Any) -> None:
         if method != "session/update" or not isinstance(params, Mapping):
-            return  # extensions that concern nobody here
+            if self.beyond is not None:
+                await self.beyond.notified(method, params)
+            return
         if self.session and params.get("sessionId") not in (None, self.session):
             return
         heard = said(params.get("update"))
+        if heard is None and self.listening and self.beyond is not None:
+            await self.beyond.notified(method, params)
         if isinstance(heard, State):
-            await self._take_state(heard)
+            await self.take_state(heard)
         elif self.listening and heard is not None:
             await self._hear(heard)
 
@@ -69,10 +84,10 @@ class Client:
             return
         await self.end_speech()
         if isinstance(heard, CallSaid):
-            call = await self._calls.take(heard)
+            call, due = await self._calls.take(heard)
             if call.ended is not None:
                 self._watch.ended(call)
-            else:
+            elif due:
                 await self._watch.note(call)
         elif isinstance(heard, Plan):
             await self._log.append("plan/updated", {"turn": self._calls.turn, "entries": as_json(heard.entries)})
@@ -102,6 +117,8 @@ class Client:
                 return await self._terminals.kill(given)
             case "terminal/release":
                 return await self._terminals.release(given)
+        if self.beyond is not None:
+            return await self.beyond.asked(method, params)
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
     async def faulty(self, fault: str) -> None:
@@ -156,7 +173,7 @@ class Client:
         if not self._calls.running:
             await self.end_speech()
 
-    async def _take_state(self, heard: State) -> None:
+    async def take_state(self, heard: State) -> None:
         data = as_json(heard.data)
         new = {name: value for name, value in data.items() if self.state.get(name) != value}
         if not new:

@@ -57,15 +57,19 @@ class Offers:
     modes: Mapping[str, Any] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
     options: Sequence[Mapping[str, Any]] = ()
+    others: Mapping[str, Any] = field(default_factory=dict)
+    """What else its answer holds."""
 
     @classmethod
     def of(cls, answer: object) -> Offers:
         held = answer if isinstance(answer, Mapping) else {}
         options = held.get("configOptions")
+        known = ("sessionId", "modes", "models", "configOptions")
         return cls(
             _mapping(held.get("modes")),
             _mapping(held.get("models")),
             [one for one in options if isinstance(one, Mapping)] if isinstance(options, list) else [],
+            {name: value for name, value in held.items() if name not in known},
         )
 
     @property
@@ -93,6 +97,8 @@ class Link:
     def __init__(self, child: Child, connection: Connection, shown: str) -> None:
         self.child = child
         self.connection = connection
+        self.greeting: Mapping[str, Any] = {}
+        """Its whole answer to `initialize`."""
         self.info: Mapping[str, Any] = {}
         self.capabilities: Mapping[str, Any] = {}
         self.login: Sequence[Mapping[str, Any]] = ()
@@ -123,11 +129,13 @@ class Link:
 
     _seconds: float = GREETING_SECONDS
 
-    async def greet(self) -> None:
-        """`initialize`; the connection is being read by then."""
+    async def greet(self, declared: Mapping[str, Any] | None = None) -> None:
+        """`initialize`; the connection is being read by then. `declared`: what the client behind us can do, beside
+        files and terminals, which are ours to serve."""
         params = adapter.initialize("redline", redline.__version__, files=True, terminals=True)
+        params["clientCapabilities"] = {**(declared or {}), **params["clientCapabilities"]}
         answer = await self.ask("initialize", params, self._seconds)
-        held = _mapping(answer)
+        self.greeting = held = _mapping(answer)
         self.info = _mapping(held.get("agentInfo"))
         self.capabilities = _mapping(held.get("agentCapabilities"))
         login = held.get("authMethods")
@@ -157,17 +165,19 @@ class Link:
         """It takes up a session without telling it again."""
         return _mapping(self.capabilities.get("sessionCapabilities")).get("resume") is not None
 
-    async def new_session(self, folder: str) -> tuple[str, Offers]:
-        answer = await self.ask("session/new", adapter.new_session(folder), SESSION_SECONDS)
+    async def new_session(self, folder: str, more: Mapping[str, Any] | None = None) -> tuple[str, Offers]:
+        """`more`: parameters that the client behind us gave, such as its MCP servers."""
+        answer = await self.ask("session/new", {**adapter.new_session(folder), **(more or {})}, SESSION_SECONDS)
         session = _mapping(answer).get("sessionId")
         if not isinstance(session, str) or not session:
             raise LinkError("PROTOCOL", "The agent opened a session and did not say its id.", "Update the agent.")
         return session, Offers.of(answer)
 
-    async def take_up(self, session: str, folder: str) -> Offers:
+    async def take_up(self, session: str, folder: str, more: Mapping[str, Any] | None = None) -> Offers:
         """Go on in a session of before. Raises `LinkError` where the agent cannot."""
         method = "session/resume" if self.can_resume else "session/load"
-        return Offers.of(await self.ask(method, adapter.load_session(session, folder), SESSION_SECONDS))
+        params = {**adapter.load_session(session, folder), **(more or {})}
+        return Offers.of(await self.ask(method, params, SESSION_SECONDS))
 
     async def choose(self, session: str, offers: Offers, choices: Choices) -> None:
         """Set what the user chose. Raises `LinkError` that lists what there is for a choice that there is not."""

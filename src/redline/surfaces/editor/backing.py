@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from redline.agents.agent import AgentFactory
@@ -26,6 +26,10 @@ class Backing:
     """Of a new session."""
     present: Presenters
     factory: Callable[[OpenSession, Files], AgentFactory]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Of the agent, for a new session's first event."""
+    foreign: bool = False
+    """Its factory is an `AcpFactory`."""
 
 
 OpenBacking = Callable[[], Awaitable[Backing]]

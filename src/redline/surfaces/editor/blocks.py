@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from redline.protocol.connection import INVALID_PARAMS, RpcError
+from redline.surfaces.editor.kept import Stored, image, whole
 
 Keep = Callable[[bytes], Awaitable[str | None]]
 """Puts the bytes of an image into the session's store; its blob id, or None where it is too large to be kept."""
@@ -26,6 +27,13 @@ async def logged_blocks(prompt: object, keep: Keep) -> list[dict[str, Any]]:
     if not isinstance(prompt, list) or not prompt:
         raise RpcError(INVALID_PARAMS, "prompt is not a list of content blocks, or it is empty")
     return [await _logged(one, number, keep) for number, one in enumerate(prompt)]
+
+
+def raw_blocks(prompt: object) -> list[dict[str, Any]]:
+    """For a foreign agent: as they are. Raises `RpcError` (invalid params) for what is no content."""
+    if not isinstance(prompt, list) or not prompt or not all(isinstance(one, Mapping) for one in prompt):
+        raise RpcError(INVALID_PARAMS, "prompt is not a list of content blocks, or it is empty")
+    return [dict(one) for one in prompt]
 
 
 async def _logged(block: object, number: int, keep: Keep) -> dict[str, Any]:
@@ -76,12 +84,12 @@ async def _resource(resource: Mapping[str, Any], where: str, keep: Keep) -> dict
     raise RpcError(INVALID_PARAMS, f"{where}.resource holds neither text nor blob")
 
 
-def sent_blocks(blocks: Sequence[Mapping[str, Any]], images: Callable[[str], str | None]) -> list[dict[str, Any]]:
-    """As the user sent them. `images`: a kept image's base64 text."""
-    return [_sent(block, images) for block in blocks]
+def sent_blocks(blocks: Sequence[Mapping[str, Any]], stored: Stored) -> list[dict[str, Any]]:
+    """As the user sent them."""
+    return [_sent(block, stored) for block in blocks]
 
 
-def _sent(block: Mapping[str, Any], images: Callable[[str], str | None]) -> dict[str, Any]:
+def _sent(block: Mapping[str, Any], stored: Stored) -> dict[str, Any]:
     was = block.get(WAS)
     if block.get("type") == "text" and isinstance(was, Mapping):
         if was.get("type") != "resource" or not isinstance(was.get("resource"), Mapping):
@@ -92,8 +100,8 @@ def _sent(block: Mapping[str, Any], images: Callable[[str], str | None]) -> dict
             "resource": {**was["resource"], "text": text[start if isinstance(start, int) else 0 :]},
         }
     if block.get("type") == "image" and isinstance(block.get("blob"), str):
-        data = images(block["blob"])
+        data = image(block["blob"], stored)
         if data is None:
             return {"type": "text", "text": "(an image that is not kept any more)"}
         return {"type": "image", "data": data, "mimeType": str(block.get("media_type", "image/png"))}
-    return dict(block)
+    return dict(whole(block, stored))

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from redline.changes.acp import to_locations
 from redline.surfaces.editor import words
+from redline.surfaces.editor.kept import image, whole
 from redline.views import DiffCall, DiffResult, GenericCall, TerminalCall, TerminalResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from redline.changes.record import FileChange
+    from redline.surfaces.editor.kept import Stored
     from redline.transcript.rows import FoundRow, RevertRow, ToolRow
 
 Fields = dict[str, Any]
@@ -57,8 +57,8 @@ def begun(row: ToolRow, workspace: str, *, terminals: bool) -> Fields:
     return _full(shown)
 
 
-def ended(row: ToolRow, workspace: str, *, terminals: bool, images: Callable[[str], str | None]) -> Fields:
-    """The call as it ended. `images`: a kept image's base64 text."""
+def ended(row: ToolRow, workspace: str, *, terminals: bool, stored: Stored) -> Fields:
+    """The call as it ended."""
     first = begun(row, workspace, terminals=terminals)
     view = row.result_view
     title = getattr(view, "title", None)
@@ -66,12 +66,13 @@ def ended(row: ToolRow, workspace: str, *, terminals: bool, images: Callable[[st
         "title": words.line(title) if title else first["title"],
         "kind": first["kind"],
         "status": _STATUSES.get(row.status, "failed"),
-        "content": _outcome(row, terminals=terminals, images=images),
+        "content": _outcome(row, terminals=terminals, stored=stored),
         "locations": _of_changes(row.changes) or first["locations"],
     }
     # Only now: before its end a call may still turn out to have a proposal, which says more than its arguments.
     if isinstance(row.call_view, GenericCall) and row.call_view.raw_input is not None:
         shown["rawInput"] = dict(row.call_view.raw_input)
+    shown.update((name, whole(row.raw[name], stored)) for name in ("rawInput", "rawOutput") if name in row.raw)
     return shown
 
 
@@ -120,7 +121,7 @@ def kind_of(row: ToolRow) -> str:
     return "move" if operations == {"move"} else "edit"
 
 
-def _outcome(row: ToolRow, *, terminals: bool, images: Callable[[str], str | None]) -> list[dict[str, Any]]:
+def _outcome(row: ToolRow, *, terminals: bool, stored: Stored) -> list[dict[str, Any]]:
     view = row.result_view
     notes = [words.block(f"Taken back by a later undo: {', '.join(row.reverted_paths)}.")] if row.reverted_paths else []
     notes += [words.block(warning) for warning in row.warnings]
@@ -137,7 +138,9 @@ def _outcome(row: ToolRow, *, terminals: bool, images: Callable[[str], str | Non
     if isinstance(view, DiffResult):
         note = None if view.note is None else _sentence(view.note)
         return [*words.shown(row.changes or view.changes, note), *notes]
-    content = [] if view is None else _contents(row, view.content, images)
+    if "content" in row.raw and not row.changes:
+        return [*whole(row.raw["content"], stored), *notes]
+    content = [] if view is None else _contents(row, view.content, stored)
     return [*content, *words.shown(row.changes), *notes]
 
 
@@ -173,7 +176,7 @@ def _ending(view: TerminalResult) -> str:
 
 
 def _contents(
-    row: ToolRow, blocks: Sequence[Mapping[str, Any]], images: Callable[[str], str | None] = lambda _: None
+    row: ToolRow, blocks: Sequence[Mapping[str, Any]], stored: Stored = lambda _: None
 ) -> list[dict[str, Any]]:
     found = []
     for one in blocks:
@@ -183,7 +186,7 @@ def _contents(
         if inner.get("type") == "text" and isinstance(inner.get("text"), str) and inner["text"]:
             found.append(words.block(_said(row, inner["text"])))
         elif inner.get("type") == "image":
-            data = inner["data"] if isinstance(inner.get("data"), str) else images(str(inner.get("blob", "")))
+            data = inner["data"] if isinstance(inner.get("data"), str) else image(str(inner.get("blob", "")), stored)
             if data is None:
                 found.append(words.block("(an image that is not kept any more)"))
             else:

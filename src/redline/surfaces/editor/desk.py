@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redline.files.seam import FileError
-from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
+from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError
 from redline.sessions.store import StoreError, Summary
 from redline.surfaces.editor.screen import NAME
 from redline.surfaces.editor.session import EditorSession, local_files
@@ -41,11 +41,18 @@ class Desk:
         workspace = folder(params)
         backing = self._backing
         with _told():
-            opened = await backing.archive.start(workspace, backing.agent, model=backing.model, surface=NAME)
-            session = await EditorSession.begin(
-                backing, opened, workspace, local_files(workspace), self._wire, self._abilities
+            opened = await backing.archive.start(
+                workspace, backing.agent, model=backing.model, surface=NAME, more=backing.facts
             )
+            try:
+                session = await EditorSession.begin(
+                    backing, opened, workspace, local_files(workspace), self._wire, self._abilities, params
+                )
+            except RpcError:
+                await backing.archive.delete(opened.log.session)  # nothing was ever said in it
+                raise
         self._open[session.id] = session
+        session.greet()
         return {"sessionId": session.id, **session.settings()}
 
     async def load(self, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,12 +103,31 @@ class Desk:
     async def prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
         return await self.session(params).prompt(params)
 
-    async def set_mode(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        await self.session(params).set_mode(params.get("modeId"))
+    async def set_mode(self, params: Mapping[str, Any]) -> Any:
+        session = self.session(params)
+        if session.proxied is not None:
+            return await session.proxied.pass_on("session/set_mode", params)
+        await session.set_mode(params.get("modeId"))
         return {}
 
-    async def set_option(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        return await self.session(params).set_option(params.get("configId"), params.get("value"))
+    async def set_option(self, params: Mapping[str, Any]) -> Any:
+        session = self.session(params)
+        if session.proxied is not None:
+            return await session.proxied.pass_on("session/set_config_option", params)
+        return await session.set_option(params.get("configId"), params.get("value"))
+
+    async def pass_on(self, method: str, params: Mapping[str, Any]) -> Any:
+        """What only a foreign agent can answer. Raises `RpcError`."""
+        session = self.session(params)
+        if session.proxied is None:
+            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+        return await session.proxied.pass_on(method, params)
+
+    async def pass_word(self, method: str, params: Mapping[str, Any]) -> None:
+        """A notification, likewise; nobody is told where it has no place."""
+        session = self._open.get(str(params.get("sessionId")))
+        if session is not None and session.proxied is not None:
+            await session.proxied.pass_word(method, params)
 
     async def cancel(self, params: Mapping[str, Any]) -> None:
         """`session/cancel`."""
@@ -145,8 +171,9 @@ class Desk:
                     raise RpcError(INVALID_PARAMS, f"Session {name} is one of the agent {summary.agent!r}.")
                 files = local_files(own)
                 opened = await backing.archive.resume(name, files)
-                session = await EditorSession.begin(backing, opened, own, files, self._wire, self._abilities)
+                session = await EditorSession.begin(backing, opened, own, files, self._wire, self._abilities, params)
             self._open[name] = session
+            session.greet()
             return session
 
 

@@ -20,6 +20,7 @@ from redline.surfaces.editor.greeting import Abilities, answer
 if TYPE_CHECKING:
     from redline.surfaces.editor.backing import OpenBacking
     from redline.surfaces.editor.desk import Desk
+    from redline.surfaces.editor.lobby import Lobby
 
 _log = logging.getLogger(__name__)
 
@@ -39,8 +40,10 @@ _METHODS = {
 class Door:
     """The agent's side of the protocol (`protocol.connection.Peer`)."""
 
-    def __init__(self, backing: OpenBacking) -> None:
+    def __init__(self, backing: OpenBacking, lobby: Lobby | None = None) -> None:
+        """`lobby`: of a foreign agent, which is asked first what it can do."""
         self._open_backing = backing
+        self._lobby = lobby
         self._connection: Connection | None = None
         self._abilities: Abilities | None = None
         self._making: asyncio.Task[Desk] | None = None
@@ -61,28 +64,40 @@ class Door:
             raise
         finally:
             self._connection.abort()
+            if self._lobby is not None:
+                await self._lobby.close()
 
     # Messages.
 
     async def asked(self, method: str, params: Any) -> Any:
         if method == "initialize":
-            return self._greet(params)
+            return await self._greet(params)
         if self._abilities is None:
             raise RpcError(INVALID_REQUEST, f"{method} came before initialize.")
-        if method == "authenticate":
-            return {}
         name = _METHODS.get(method)
-        if name is None:
-            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
         if not isinstance(params, Mapping):
             raise RpcError(INVALID_PARAMS, "The parameters are no object.")
+        if name is None:
+            return await self._pass_on(method, params)
         work: Callable[[Mapping[str, Any]], Awaitable[Any]] = getattr(await self._desk(), name)
         return await work(params)
+
+    async def _pass_on(self, method: str, params: Mapping[str, Any]) -> Any:
+        """What is no business of ours is a foreign agent's."""
+        if self._lobby is not None and "sessionId" not in params:
+            return await self._lobby.pass_on(method, params)
+        if self._lobby is not None:
+            return await (await self._desk()).pass_on(method, params)
+        if method == "authenticate":
+            return {}
+        raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
     async def notified(self, method: str, params: Any) -> None:
         if method == "session/cancel" and isinstance(params, Mapping) and self._making is not None:
             # Not awaited: what ends the turn may itself wait for an answer of the editor.
             self._aside((await self._desk()).cancel(params))
+        elif self._lobby is not None and isinstance(params, Mapping) and self._making is not None:
+            await (await self._desk()).pass_word(method, params)
 
     async def faulty(self, fault: str) -> None:
         _log.warning("%s", fault)
@@ -92,11 +107,13 @@ class Door:
 
     # Parts of the above.
 
-    def _greet(self, params: Any) -> dict[str, Any]:
-        self._abilities = Abilities.of(params)
+    async def _greet(self, params: Any) -> dict[str, Any]:
+        abilities = Abilities.of(params)
+        told = answer() if self._lobby is None else await self._lobby.greet(abilities)
+        self._abilities = abilities
         if self._making is None:
             self._making = asyncio.get_running_loop().create_task(self._make(self._abilities))
-        return answer()
+        return told
 
     async def _make(self, abilities: Abilities) -> Desk:
         await asyncio.sleep(0.01)  # the answer goes out first

@@ -6,7 +6,7 @@ fields of a call replace. What a replay sends is what a client would hold at the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from redline.transcript.rows import (
 from redline.views import DiffCall, TerminalResult
 
 if TYPE_CHECKING:
+    from redline.surfaces.editor.kept import Stored
     from redline.transcript.rows import AnyRow, SessionState
 
 Update = dict[str, Any]
@@ -37,6 +38,11 @@ LIVE_TERMINAL = 16 * 1024
 so that the end can join on."""
 _PRIORITIES = ("high", "medium", "low")
 _PLAN_STATUSES = ("pending", "in_progress", "completed")
+_STATES = {
+    "mode": ("current_mode_update", "currentModeId"),
+    "options": ("config_option_update", "configOptions"),
+    "commands": ("available_commands_update", "availableCommands"),
+}
 _CHUNKS = {"agent": "agent_message_chunk", "thought": "agent_thought_chunk"}
 
 
@@ -59,22 +65,32 @@ class _Call:
 class Projection:
     """What one client knows of one session."""
 
-    def __init__(self, *, terminals: bool, images: Callable[[str], str | None], live: bool) -> None:
+    def __init__(self, *, terminals: bool, stored: Stored, live: bool) -> None:
         self.live = live
         """False: a replay, where the user's own words are told, too."""
         self._terminals = terminals
-        self._images = images
+        self._stored = stored
         self._texts: dict[str, _Text] = {}
         self._calls: dict[str, _Call] = {}
         self._once: set[str] = set()
         self._title = ""
+        self._of_agent: Mapping[str, Any] = {}
 
     def state(self, state: SessionState) -> list[Update]:
         """What is new of the session itself."""
-        if not state.title or state.title == self._title:
-            return []
+        updates: list[Update] = []
+        if state.title and state.title != self._title:
+            updates.append({"sessionUpdate": "session_info_update", "title": state.title})
+        known, self._title, self._of_agent = self._of_agent, state.title, state.of_agent
+        for name, (word, key) in _STATES.items():
+            if name in state.of_agent and state.of_agent[name] != known.get(name):
+                updates.append({"sessionUpdate": word, key: state.of_agent[name]})
+        return updates
+
+    def know(self, state: SessionState) -> None:
+        """The client has the title, the modes and the options from elsewhere; of commands it is told."""
         self._title = state.title
-        return [{"sessionUpdate": "session_info_update", "title": state.title}]
+        self._of_agent = {name: value for name, value in state.of_agent.items() if name != "commands"}
 
     def piece(self, row: str, kind: str, text: str) -> list[Update]:
         """Text that is just being written."""
@@ -128,7 +144,7 @@ class Projection:
         return [_chunk(_CHUNKS[row.kind], text, row.id)] if text else []
 
     def _user(self, row: UserRow) -> list[Update]:
-        blocks = sent_blocks(row.content, self._images)
+        blocks = sent_blocks(row.content, self._stored)
         return [{"sessionUpdate": "user_message_chunk", "content": one, "messageId": row.id} for one in blocks]
 
     # Calls.
@@ -162,7 +178,7 @@ class Projection:
         return [_update(row, new, meta)]
 
     def _ending(self, row: ToolRow, known: _Call, workspace: str) -> list[Update]:
-        fields = call.ended(row, workspace, terminals=self._terminals, images=self._images)
+        fields = call.ended(row, workspace, terminals=self._terminals, stored=self._stored)
         if known.ended:
             fields = {name: value for name, value in fields.items() if known.fields.get(name) != value}
         known.ended = True
@@ -208,6 +224,7 @@ class Projection:
 
 def _update(row: ToolRow, fields: dict[str, Any], meta: dict[str, Any]) -> Update:
     update = {"sessionUpdate": "tool_call_update", "toolCallId": call.identity(row), **fields}
+    meta = {**(row.raw.get("_meta") or {}), **meta} if fields.get("status") else meta
     return {**update, "_meta": meta} if meta else update
 
 

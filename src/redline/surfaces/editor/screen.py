@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from redline.gateway.permissions import options
@@ -15,6 +15,7 @@ from redline.transcript.rows import ToolRow, tool_row_id
 
 if TYPE_CHECKING:
     from redline.surfaces.editor.greeting import Abilities
+    from redline.surfaces.editor.kept import Stored
     from redline.tools.permission import PermissionOutcome, PermissionRequest
     from redline.transcript.rows import AnyRow, SessionState
 
@@ -50,15 +51,14 @@ class EditorSurface:
         session: str,
         workspace: str,
         abilities: Abilities,
-        stored: Callable[[str], bytes | None],
+        stored: Stored,
     ) -> None:
-        """`stored`: the bytes of a blob of the session."""
         self._wire = wire
         self._session = session
         self._workspace = workspace
         self._terminals = abilities.terminal_output
         self._stored = stored
-        self._projection = Projection(terminals=self._terminals, images=self._image, live=True)
+        self._projection = Projection(terminals=self._terminals, stored=self._stored, live=True)
         self._rows: dict[str, ToolRow] = {}
         self._news = asyncio.Event()
 
@@ -77,11 +77,12 @@ class EditorSurface:
 
     def know(self, state: SessionState) -> None:
         """The client has this from before, or asked not to be told again."""
-        self._projection.state(state)
+        self._projection.know(state)
 
     async def replay(self, rows: Sequence[AnyRow], state: SessionState) -> None:
         """Tell everything so far, the user's own words, too."""
-        self._projection = Projection(terminals=self._terminals, images=self._image, live=False)
+        self._projection = Projection(terminals=self._terminals, stored=self._stored, live=False)
+        self._projection.know(replace(state, title=""))
         await self._send([*self._projection.state(state), *self._projection.rows(rows, self._workspace)])
         self._projection.live = True
 
@@ -129,10 +130,6 @@ class EditorSurface:
                 await self._wire.notify("session/update", {"sessionId": self._session, "update": update})
             except ConnectionClosed:
                 return
-
-    def _image(self, blob: str) -> str | None:
-        data = self._stored(blob)
-        return None if data is None else base64.b64encode(data).decode("ascii")
 
 
 def _offered(request: PermissionRequest) -> list[dict[str, str]]:

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any, cast
 from redline.files.local import LocalFiles
 from redline.gateway.conversation import Conversation
 from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, RpcError
-from redline.surfaces.editor.blocks import logged_blocks
+from redline.surfaces.editor.blocks import logged_blocks, raw_blocks
 from redline.surfaces.editor.screen import NAME, EditorSurface
 from redline.transcript.rows import TurnEndRow
 
 if TYPE_CHECKING:
-    from redline.agents.agent import Stop
+    from redline.agents.agent import Agent, AgentFactory, Host, Stop
     from redline.files.seam import Files
     from redline.gateway.archive import OpenSession
     from redline.gateway.permissions import Approval
+    from redline.sessions.log import SessionLog
     from redline.surfaces.editor.backing import Backing
     from redline.surfaces.editor.greeting import Abilities
+    from redline.surfaces.editor.proxied import ProxiedAgent, ProxiedFactory
     from redline.surfaces.editor.screen import Wire
 
 _APPROVALS: dict[str, tuple[str, str]] = {
@@ -30,14 +32,24 @@ _APPROVALS: dict[str, tuple[str, str]] = {
     "all": ("Ask nothing", "Changes files and runs commands unasked."),
 }
 OPTION = "approval"
+_AFTER_SECONDS = 0.05
 
 
 class EditorSession:
     """Made by `begin`."""
 
-    def __init__(self, opened: OpenSession, conversation: Conversation, surface: EditorSurface, wire: Wire) -> None:
+    def __init__(
+        self,
+        opened: OpenSession,
+        conversation: Conversation,
+        surface: EditorSurface,
+        wire: Wire,
+        proxied: ProxiedAgent | None,
+    ) -> None:
         self.id = opened.log.session
         self.conversation = conversation
+        self.proxied = proxied
+        """Somebody else's agent, if it is one that works here."""
         self._opened = opened
         self._surface = surface
         self._wire = wire
@@ -46,14 +58,30 @@ class EditorSession:
 
     @classmethod
     async def begin(
-        cls, backing: Backing, opened: OpenSession, workspace: Path, files: Files, wire: Wire, abilities: Abilities
+        cls,
+        backing: Backing,
+        opened: OpenSession,
+        workspace: Path,
+        files: Files,
+        wire: Wire,
+        abilities: Abilities,
+        params: Mapping[str, Any],
     ) -> EditorSession:
-        """Take up a session, new or resumed; its lease is given back where that fails."""
+        """Take up a session, new or resumed; its lease is given back where that fails. `params`: of the request."""
+        made: list[Agent] = []
+        factory = backing.factory(opened, files)
+        if backing.foreign:
+            factory = _proxied_factory(factory, wire, params, abilities)
+
+        def make(*, log: SessionLog, host: Host, workspace: Path) -> Agent:
+            made.append(factory(log=log, host=host, workspace=workspace))
+            return made[0]
+
         try:
             conversation = await Conversation.begin(
-                opened, backing.factory(opened, files), files=files, workspace=workspace, present=backing.present,
-                approval=backing.approval,
-            )  # fmt: skip
+                opened, make, files=files, workspace=workspace, present=backing.present, approval=backing.approval
+            )
+            proxied = await _opened(made[0], conversation) if backing.foreign else None
             chosen = conversation.transcript.state.approval
             if chosen in _APPROVALS:
                 conversation.permissions.approval = cast("Approval", chosen)
@@ -67,14 +95,15 @@ class EditorSession:
 
         surface = EditorSurface(wire, session, str(workspace), abilities, stored)
         surface.know(conversation.transcript.state)
-        return cls(opened, conversation, surface, wire)
+        return cls(opened, conversation, surface, wire, proxied)
 
     # Turns.
 
     async def prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """One turn; the answer of `session/prompt`. What the editor withdraws is cancelled; what it leaves behind when
         it goes is not."""
-        blocks = await logged_blocks(params.get("prompt"), self._keep)
+        prompt = params.get("prompt")
+        blocks = await logged_blocks(prompt, self._keep) if self.proxied is None else raw_blocks(prompt)
         task = asyncio.get_running_loop().create_task(self.conversation.prompt(blocks, source=NAME))
         self._turns.add(task)
         task.add_done_callback(self._turns.discard)
@@ -112,7 +141,13 @@ class EditorSession:
 
     def settings(self) -> dict[str, Any]:
         """Modes and options, as `session/new`, `load` and `resume` answer them."""
+        if self.proxied is not None:
+            return self.proxied.settings()
         return {"modes": self._modes(), "configOptions": self._options()}
+
+    def greet(self) -> None:
+        """Once the session's answer is out: what a client is told of it unasked, such as the agent's commands."""
+        asyncio.get_running_loop().call_later(_AFTER_SECONDS, self._subscription.add_rows, [])
 
     async def set_mode(self, mode: object) -> None:
         """How approvals are given from now on."""
@@ -181,6 +216,35 @@ class EditorSession:
         answer: dict[str, Any] = {"stopReason": reason}
         usage = _usage(self.conversation.transcript.rows)
         return {**answer, "usage": usage} if usage else answer
+
+
+def _proxied_factory(
+    factory: AgentFactory, wire: Wire, params: Mapping[str, Any], abilities: Abilities
+) -> ProxiedFactory:
+    from redline.agents.acp.agent import AcpFactory
+    from redline.surfaces.editor.lobby import declared
+    from redline.surfaces.editor.proxied import ProxiedFactory
+
+    assert isinstance(factory, AcpFactory)
+    more = {name: value for name, value in params.items() if name not in ("cwd", "sessionId")}
+    return ProxiedFactory(factory, wire, more, declared(abilities))
+
+
+async def _opened(agent: Agent, conversation: Conversation) -> ProxiedAgent:
+    """The foreign agent, running. One that cannot take up a session of before leaves that readable; a new session needs
+    it."""
+    from redline.surfaces.editor.proxied import ProxiedAgent
+
+    assert isinstance(agent, ProxiedAgent)
+    turn = conversation.transcript.state.turn
+    try:
+        await agent.open(turn + 1)
+    except RpcError as problem:
+        if not turn:
+            await conversation.close("the agent did not start")
+            raise
+        await conversation.notice("AGENT_START", problem.message, "The session can be read. A prompt tries it again.")
+    return agent
 
 
 def local_files(workspace: Path) -> Files:

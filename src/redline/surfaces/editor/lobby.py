@@ -1,0 +1,91 @@
+"""A foreign agent before any session: greeted, asked what it can do, logged in to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from redline.surfaces.editor.greeting import PROTOCOL, Abilities, sessions
+
+if TYPE_CHECKING:
+    from redline.agents.acp.link import Link
+
+_OURS = ("fs", "terminal")
+"""Capabilities of a client that Redline serves itself."""
+_NOT_OFFERED = ("fork",)
+"""What an agent can do with its sessions that the log cannot follow."""
+
+
+def declared(abilities: Abilities) -> dict[str, Any]:
+    """What the agent is told of the editor: all that passes through. A terminal that the editor would draw for the
+    agent is not offered, since its output would never reach the log."""
+    given = abilities.declared or {}
+    told = {name: value for name, value in given.items() if name not in _OURS}
+    meta = told.get("_meta")
+    if isinstance(meta, Mapping):
+        told["_meta"] = {name: value for name, value in meta.items() if name != "terminal_output"}
+    return told
+
+
+@dataclass(slots=True)
+class Lobby:
+    """One process of the agent, for what belongs to no session."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    _link: Link | None = None
+    _reading: asyncio.Task[None] | None = None
+
+    async def greet(self, abilities: Abilities) -> dict[str, Any]:
+        """The agent's own answer to `initialize`, with what the log adds to it. Raises `RpcError`."""
+        from redline.agents.acp.link import Link, LinkError
+        from redline.surfaces.editor.proxied import error_of
+
+        try:
+            self._link = link = await Link.open(self.command, Path.cwd(), self, environment=self.environment)
+            self._reading = asyncio.get_running_loop().create_task(link.connection.run())
+            await link.greet(declared(abilities))
+        except LinkError as problem:
+            await self.close()
+            raise error_of(problem) from problem
+        own = dict(link.capabilities)
+        kept = own.get("sessionCapabilities")
+        kept = {name: value for name, value in kept.items() if name not in _NOT_OFFERED} if kept else {}
+        capabilities = {**own, "loadSession": True, "sessionCapabilities": {**kept, **sessions()}}
+        return {**link.greeting, "protocolVersion": PROTOCOL, "agentCapabilities": capabilities}
+
+    async def pass_on(self, method: str, params: Mapping[str, Any]) -> Any:
+        """A request that belongs to no session. Raises `RpcError`."""
+        from redline.protocol.connection import INTERNAL_ERROR, ConnectionClosed, RpcError
+
+        if self._link is None:
+            raise RpcError(INTERNAL_ERROR, "The agent does not run.")
+        try:
+            return await self._link.connection.request(method, params, withdrawn=True)
+        except ConnectionClosed:
+            raise RpcError(INTERNAL_ERROR, (await self._link.death()).message) from None
+
+    async def close(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            await link.close()
+        if self._reading is not None:
+            await asyncio.wait({self._reading})
+            self._reading = None
+
+    # What the agent says before any session (`protocol.connection.Peer`) concerns nobody.
+
+    async def notified(self, method: str, params: Any) -> None:
+        del method, params
+
+    async def asked(self, method: str, params: Any) -> Any:
+        from redline.protocol.connection import METHOD_NOT_FOUND, RpcError
+
+        del params
+        raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+
+    async def faulty(self, fault: str) -> None:
+        del fault

@@ -1,0 +1,138 @@
+"""Somebody else's agent behind the editor: what is told of its work comes from the log, and the rest passes through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from redline.agents.acp.agent import AcpAgent, AcpFactory, AcpOptions
+from redline.agents.acp.link import LinkError
+from redline.agents.acp.normalise import State
+from redline.protocol.connection import (
+    AUTH_REQUIRED,
+    INTERNAL_ERROR,
+    METHOD_NOT_FOUND,
+    ConnectionClosed,
+    RpcError,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from redline.agents.agent import Host, Stop
+    from redline.sessions.log import SessionLog
+    from redline.surfaces.editor.screen import Wire
+
+_TOLD_OTHERWISE = ("user_message_chunk", "session_info_update")
+"""Updates that never go through as they are: the user's own words come from the log, and so does the title."""
+
+
+def error_of(problem: LinkError) -> RpcError:
+    """A fault of the agent, as the editor is told."""
+    code = AUTH_REQUIRED if problem.code == "AUTH_REQUIRED" else INTERNAL_ERROR
+    return RpcError(code, f"{problem.message} {problem.remedy}".strip(), {"code": problem.code})
+
+
+@dataclass(frozen=True, slots=True)
+class ProxiedFactory:
+    """Makes agents that work for an editor (an `AgentFactory`). `parameters` and `declared`: see `AcpOptions`."""
+
+    made_by: AcpFactory
+    wire: Wire
+    parameters: Mapping[str, Any]
+    declared: Mapping[str, Any]
+
+    def __call__(self, *, log: SessionLog, host: Host, workspace: Path) -> ProxiedAgent:
+        by = self.made_by
+        options = replace(by.options, parameters=self.parameters, declared=self.declared)
+        return ProxiedAgent(options, log, host, workspace, by.files, by.store, by.redactor, self.wire)
+
+
+class ProxiedAgent(AcpAgent):
+    """A foreign agent whose client is an editor."""
+
+    def __init__(self, options: AcpOptions, log: SessionLog, host: Host, *places: Any) -> None:
+        *before, wire = places
+        super().__init__(options, log, host, *before)
+        self._client.beyond = _Editor(wire, log.session)
+        self._told: dict[str, Any] = {}
+
+    async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:
+        """Without the diff rule: what the editor's user writes reaches the agent as it was written."""
+        del rule
+        return await super().prompt(turn, content, "")
+
+    async def open(self, turn: int) -> None:
+        """Start it and open its session, before the first prompt: only then does it say what it offers. Raises
+        `RpcError`."""
+        try:
+            await self.connect(turn)
+        except LinkError as problem:
+            await self._drop()
+            raise error_of(problem) from problem
+
+    def settings(self) -> dict[str, Any]:
+        """What it offers in a session, in its own words and as it stands now."""
+        offers, now = self.offers, self._client.state
+        found: dict[str, Any] = dict(offers.others)
+        if offers.modes:
+            found["modes"] = {**offers.modes, **({"currentModeId": now["mode"]} if now.get("mode") else {})}
+        if offers.models:
+            found["models"] = dict(offers.models)
+        options = now.get("options") or list(offers.options)
+        return {**found, "configOptions": options} if options else found
+
+    async def pass_on(self, method: str, params: Mapping[str, Any]) -> Any:
+        """A request of the editor to the agent, and its answer, as they are. Raises `RpcError`."""
+        link = self._link
+        if link is None or link.connection.closed:
+            raise RpcError(INTERNAL_ERROR, "The agent does not run. A prompt starts it again.")
+        try:
+            answer = await link.connection.request(method, self._addressed(params), withdrawn=True)
+        except ConnectionClosed:
+            raise error_of(await link.death()) from None
+        if method == "session/set_mode" and isinstance(params.get("modeId"), str):
+            await self._client.take_state(State({"mode": params["modeId"]}))
+        elif method == "session/set_config_option" and isinstance(answer, Mapping) and answer.get("configOptions"):
+            await self._client.take_state(State({"options": answer["configOptions"]}))
+        return answer
+
+    async def pass_word(self, method: str, params: Mapping[str, Any]) -> None:
+        """A notification, likewise."""
+        if self._link is not None and not self._link.connection.closed:
+            await self._link.connection.notify(method, self._addressed(params))
+
+    def _addressed(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        return {**params, "sessionId": self._client.session} if "sessionId" in params else dict(params)
+
+
+class _Editor:
+    """What is the editor's business (`agents.acp.client.Beyond`), under its own name of the session."""
+
+    def __init__(self, wire: Wire, session: str) -> None:
+        self._wire = wire
+        self._session = session
+
+    async def notified(self, method: str, params: Any) -> None:
+        if not isinstance(params, Mapping):
+            return
+        if method == "session/update":
+            update = params.get("update")
+            if isinstance(update, Mapping) and update.get("sessionUpdate") in _TOLD_OTHERWISE:
+                return
+        try:
+            await self._wire.notify(method, self._addressed(params))
+        except ConnectionClosed:
+            return
+
+    async def asked(self, method: str, params: Any) -> Any:
+        if not isinstance(params, Mapping):
+            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+        try:
+            return await self._wire.request(method, self._addressed(params), withdrawn=True)
+        except ConnectionClosed:
+            raise RpcError(INTERNAL_ERROR, "The editor is gone.") from None
+
+    def _addressed(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        return {**params, "sessionId": self._session} if "sessionId" in params else dict(params)
