@@ -13,12 +13,13 @@ import os
 import shutil
 import subprocess
 import sys
-import venv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
+
+_FAILED: dict[str, str] = {}
 
 
 class InstallFailed(Exception):  # noqa: N818 - it is what the user reads of
@@ -62,42 +63,52 @@ class LiveAgent:
         wanted = " ".join(self.packages)
         if done.exists() and done.read_text() == wanted:
             return self.folder
+        if self.name in _FAILED:
+            raise InstallFailed(_FAILED[self.name])  # not tried again for every test
+        try:
+            self._install(done, wanted)
+        except InstallFailed as failed:
+            _FAILED[self.name] = str(failed)
+            raise
+        return self.folder
+
+    def _install(self, done: Path, wanted: str) -> None:
         cache().mkdir(parents=True, exist_ok=True)
         # One at a time on a machine: several test processes may want the same one.
         with (cache() / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if done.exists() and done.read_text() == wanted:
-                return self.folder
+                return
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir()
             for command in self._commands():
                 self._run(command)
             done.write_text(wanted)
-        return self.folder
 
     def _commands(self) -> list[list[str]]:
         if self.manager == "pip":
             python = str(self.folder / "bin" / "python")
-            return [["-venv", str(self.folder)], [python, "-m", "pip", "install", "--quiet", *self.packages]]
+            return [
+                [sys.executable, "-m", "venv", str(self.folder)],
+                [python, "-m", "pip", "install", "--quiet", *self.packages],
+            ]
         npm = shutil.which("npm")
         if npm is None:
             raise InstallFailed(f"{self.title} needs Node 20 or newer with npm. Install it, then: make interop")
-        quiet = ["--no-audit", "--no-fund", "--no-progress", "--ignore-scripts"]
+        quiet = ["--no-audit", "--no-fund", "--no-progress", "--ignore-scripts", "--fetch-retry-mintimeout=2000"]
         return [[npm, "install", "--prefix", str(self.folder), *quiet, *self.packages]]
 
     def _run(self, command: Sequence[str]) -> None:
-        if command[0] == "-venv":
-            venv.create(command[1], with_pip=True)
-            return
+        again = f"When it can be: python tests/interop/agents.py {self.name}"
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         except subprocess.TimeoutExpired:
-            raise InstallFailed(
-                f"Installing {self.title} took over ten minutes. By hand: {' '.join(command)}"
-            ) from None
+            raise InstallFailed(f"Installing {self.title} took over ten minutes. {again}") from None
         if done.returncode:
-            said = (done.stderr or done.stdout).strip()[-2000:]
-            raise InstallFailed(f"{self.title} could not be installed. By hand: {' '.join(command)}\n{said}")
+            said = (done.stderr or done.stdout).strip()[-1000:]
+            raise InstallFailed(
+                f"{self.title} could not be installed: {' '.join(command)}\n{said}\n{again}, then the tests again."
+            )
 
     def prepare(self, home: Path, port: int) -> Prepared:
         """Install it if need be, write its configuration into `home`, which is its own and empty."""
