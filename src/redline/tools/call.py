@@ -176,7 +176,7 @@ class RunningCall:
     async def _ask(self, proposals: Sequence[Proposal], *, again: bool = False) -> None:
         """Raises `NotApprovedError`."""
         changes = [proposal.change for proposal in proposals if proposal.change is not None]
-        notes = [note for proposal in proposals for note in proposal.notes]
+        notes = [note for proposal in proposals for note in (*proposal.notes, *proposal.links)]
         if again:
             notes.insert(0, "The file changed since the last answer; this is the change as it would be made now.")
         request = PermissionRequest(
@@ -338,5 +338,6 @@ class RunningCall:
 
 
 def _paths(step: Step) -> list[str]:
-    moved = [str(step.action.to.path)] if isinstance(step.action, Move) else []
-    return [str(step.target.path), *moved]
+    """Of the files themselves: an answer must not be bound to a link, which may lead elsewhere tomorrow."""
+    moved = [step.action.to.key] if isinstance(step.action, Move) else []
+    return [step.target.key, *moved]

@@ -26,10 +26,20 @@ def mutation_meta(outcomes: Sequence[Outcome]) -> dict[str, Any] | None:
     meta: dict[str, Any] = {}
     if all(_is_unchanged(outcome) for outcome in outcomes):
         meta["unchanged"] = True
-    links = {str(outcome.target.path): outcome.target.key for outcome in outcomes if outcome.target.through_link}
+    links = {name: real for outcome in outcomes for name, real in links_of(outcome).items()}
     if links:
         meta["links"] = links
     return meta or None
+
+
+def links_of(outcome: Outcome) -> dict[str, str]:
+    """The paths as they were named, to the files that they lead to, where a link on the way makes them differ."""
+    targets = [outcome.target] if outcome.moved_to is None else [outcome.target, outcome.moved_to]
+    return {str(target.path): target.key for target in targets if target.path != target.real}
+
+
+def through_link(name: str, real: str) -> str:
+    return f"through a link: {name} leads to {real}"
 
 
 def file_title(verb: str, arguments: Mapping[str, Any]) -> str:
@@ -71,11 +81,13 @@ def locations_of(changes: Sequence[FileChange]) -> list[Location]:
 def note_of(changes: Sequence[FileChange], links: object = None) -> str | None:
     """What a reader must know beside the hunks, or instead of them; with the file's name where there are several.
     `links`: named path to the file behind it, as `meta` keeps it; any other shape counts as none."""
+    given = links.items() if isinstance(links, Mapping) else ()
+    known = [(name, real) for name, real in given if isinstance(name, str) and isinstance(real, str)]
     notes = []
     for change in changes:
-        real = links.get(change.path) if isinstance(links, Mapping) else None
-        through = f"through a link: the file is {real}" if isinstance(real, str) else None
-        words = [word for word in (large_cut(change), missing_basis(change), through) if word]
+        own = {change.path, change.old_path}
+        through = [through_link(name, real) for name, real in known if real in own or name in own]
+        words = [word for word in (large_cut(change), missing_basis(change), *through) if word]
         if words:
             notes.append((f"{change.path}: " if len(changes) > 1 else "") + "; ".join(words))
     return "; ".join(notes) or None

@@ -154,7 +154,7 @@ class Journal:
                 "turn": turn,
                 "call": call,
                 "operation": outcome.operation,
-                "path": str(outcome.target.path),
+                "path": outcome.target.key,
                 "real": outcome.target.key,
                 **_moved(outcome),
                 "before": _blob(outcome.before),
@@ -226,7 +226,7 @@ def _blob(content: Content | None) -> Blob | None:
 
 def _moved(outcome: Outcome) -> dict[str, Any]:
     moved = outcome.moved_to
-    return {} if moved is None else {"moved_to": str(moved.path), "moved": {"real": moved.key}}
+    return {} if moved is None else {"moved_to": moved.key, "moved": {"real": moved.key}}
 
 
 async def to_its_end(work: Awaitable[T]) -> T:

@@ -22,6 +22,7 @@ from redline.files.seam import (
     WriteBytes,
 )
 from redline.sessions.redaction import holds_mask, new_masks
+from redline.tools.diff_card import links_of, through_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,6 +49,8 @@ class Proposal:
     """Masked and cut as the log keeps it. None: the step would change nothing."""
     notes: tuple[str, ...] = ()
     """What a person should know before saying yes, beside the hunks."""
+    links: tuple[str, ...] = ()
+    """For each link that leads to a file of the change, both names."""
     outdated: bool = False
     """The file has changed since."""
     outcome: Outcome | None = None
@@ -67,7 +70,8 @@ async def propose(step: Step, files: Files, knowledge: Knowledge | None, recorde
         return Proposal(step, expected, None)
     change = await recorder.change(outcome, "proposed")
     size = sum(side.size for side in (outcome.before, outcome.after) if side is not None)
-    return Proposal(step, expected, change, tuple(_notes(change)), outcome=outcome if size <= _HELD else None)
+    links = tuple(_sentence(through_link(name, real)) for name, real in links_of(outcome).items())
+    return Proposal(step, expected, change, tuple(_notes(change)), links, outcome=outcome if size <= _HELD else None)
 
 
 async def _preview(step: Step, files: Files, knowledge: Knowledge | None) -> Outcome:
@@ -145,6 +149,10 @@ def _new_texts(action: Action) -> Iterator[str]:
             yield _decoded(data)
         case _:
             return
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _decoded(data: bytes) -> str:

@@ -83,11 +83,15 @@ class Recorder:
 
 
 def described(outcome: Outcome, before_side: Side | None = None) -> FileChange:
-    """The whole change of an outcome, with its true lines: hunks where the bytes of both sides are at hand."""
+    """The whole change of an outcome, with its true lines: hunks where the bytes of both sides are at hand.
+
+    Its paths are those of the files that really change, so that one file has one name in cards, totals, patches and
+    undo, however a call named it; links are told beside it.
+    """
     before, after = outcome.before, outcome.after
     moved = outcome.moved_to
-    path = str((moved or outcome.target).path)
-    old_path = str(outcome.target.path) if moved is not None else None
+    path = (moved or outcome.target).key
+    old_path = outcome.target.key if moved is not None else None
     if (before is not None and before.data is None) or (after is not None and after.data is None):
         return without_basis(path, _OPERATIONS[outcome.operation], _side(before), _side(after), old_path=old_path)
     return describe(
@@ -108,4 +112,4 @@ def _side(content: Content | None) -> Side | None:
 
 def _key(outcome: Outcome, limit: int) -> object:
     sides = tuple(side and (side.blob, side.executable, side.data is None) for side in (outcome.before, outcome.after))
-    return (str(outcome.target.path), outcome.moved_to and str(outcome.moved_to.path), outcome.operation, sides, limit)
+    return (outcome.target.key, outcome.moved_to and outcome.moved_to.key, outcome.operation, sides, limit)

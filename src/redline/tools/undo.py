@@ -134,7 +134,7 @@ async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undon
     summary = await log.store.summary(log.session)
     turn = (summary.turns if summary is not None else 0) + 1
     call = f"undo-{turn}"
-    paths = [str(planned.step.target.path) for planned in plan.steps]
+    paths = [planned.step.target.key for planned in plan.steps]
     await log.append("turn/started", {"turn": turn, "source": "undo", "rule": "", "paths": paths})
     landed: list[Landed] = []
     notes = list(plan.notes)

@@ -47,8 +47,8 @@ def places(outcome: Outcome) -> list[Place]:
     target, moved = outcome.target, outcome.moved_to
     before, after = _state(outcome.before), _state(outcome.after)
     if moved is None:
-        return [Place(str(target.path), target.key, before, after)]
-    return [Place(str(target.path), target.key, before, None), Place(str(moved.path), moved.key, None, after)]
+        return [Place(target.key, target.key, before, after)]
+    return [Place(target.key, target.key, before, None), Place(moved.key, moved.key, None, after)]
 
 
 def _state(content: Content | None) -> State | None:
