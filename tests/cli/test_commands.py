@@ -7,14 +7,11 @@ import os
 import stat
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from cli.command_line import CommandLine, at_a_terminal, call, interrupt
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from cli.command_line import COMMAND, CommandLine, at_a_terminal, call, interrupt
 
 
 @pytest.fixture
@@ -204,7 +201,7 @@ def test_the_data_folder_is_private(redline: CommandLine) -> None:
         (("undo", "last"), 3, ("no session",)),
         (("run", "x"), 2, ("No model", "--model")),
         (("run", " ", "--model", "script:x"), 2, ("empty",)),
-        (("run", "x", "--model", "script:/nowhere.toml"), 1, ("/nowhere.toml", "scripted-model")),
+        (("run", "x", "--model", "script:/nowhere.toml"), 2, ("/nowhere.toml", "scripted-model")),
         (("run", "x", "--model", "m", "-C", "/nowhere"), 2, ("/nowhere",)),
         (("run", "x", "--approval", "maybe"), 2, ("approval", "ask")),
         (("frobnicate",), 2, ("frobnicate",)),
@@ -281,3 +278,50 @@ def test_a_pipe_that_closes_early_is_no_error(redline: CommandLine) -> None:
     show.stdout.close()
     assert "Traceback" not in show.stderr.read()
     show.wait()
+
+
+def test_a_session_that_was_killed_is_closed_by_the_disk_before_it_is_drawn(redline: CommandLine) -> None:
+    steps = [{"call": [call("bash", command="echo changed > made-by-shell.txt; echo $$ > pid; sleep 60")]}]
+    process = redline.start("run", "wait", "--model", redline.script(steps), "--approval", "all")
+    pid_file = redline.workspace / "pid"
+    until = time.monotonic() + 90
+    while not (pid_file.exists() and pid_file.read_text().strip()) and time.monotonic() < until:
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    shown = redline("show", "last")
+    assert shown.returncode == 0, shown.stderr
+    assert "interrupted" in shown.stdout
+    assert redline.rows()[-1]["reason"] == "interrupted"
+
+
+def test_a_model_that_cannot_be_begins_no_session(redline: CommandLine) -> None:
+    for model in ("bogus", "script:/nowhere.toml"):
+        refused = redline("run", "go", "--model", model)
+        assert refused.returncode == 2, refused.stderr
+    assert json.loads(redline("sessions", "--json").stdout) == []
+
+
+def test_an_output_that_cannot_be_written_is_said_and_no_traceback(redline: CommandLine) -> None:
+    model = redline.script(EDIT)
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, "run", "shout", "--model", model, "--approval", "edits"], cwd=redline.workspace,
+            env=redline.environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert "output could not be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (redline.workspace / "a.txt").read_text() == "one\nTWO\nthree\n"
+    closed = subprocess.run(
+        ["bash", "-c", '"$@" >&-', "-", *COMMAND, "show", "last"], cwd=redline.workspace, env=redline.environment,
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert "Traceback" not in closed.stderr
+
+
+def test_an_undone_change_says_so_in_a_pipe(redline: CommandLine) -> None:
+    redline("run", "one", "--model", redline.script(EDIT), "--approval", "edits")
+    assert redline("undo", "last", "--yes").returncode == 0
+    assert "applied, taken back later" in redline("show", "last").stdout

@@ -32,6 +32,8 @@ class Foreign:
     """As the log has it."""
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
+    asks_in: str = ""
+    """The mode in which it asks, where it does not start in it."""
 
     def facts(self) -> dict[str, Any]:
         """What the session's first event keeps, so that the session can be resumed without saying it again."""
@@ -49,7 +51,7 @@ def chosen(agent: str, command: str) -> Foreign | None:
     except AgentMissing as missing:
         raise Failure(2, missing.code, missing.message, missing.remedy) from missing
     environment = {name: value for name, value in known.environment.items() if name not in os.environ}
-    return Foreign(known.name, found, environment)
+    return Foreign(known.name, found, environment, known.asks_in)
 
 
 def of_command(words: Sequence[str]) -> Foreign:

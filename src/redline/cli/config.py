@@ -50,8 +50,8 @@ class Config(BaseModel):
     prompt: Path | None = Field(None, description="A file that replaces the built-in agent's system prompt.")
     approval: Literal["ask", "edits", "all"] = Field(
         "ask",
-        description="ask: before every change and command; edits: changes inside the workspace need no question, "
-        "commands do; all: nothing is asked.",
+        description="ask: before every change and command; edits: changes inside the workspace need no question, but "
+        "commands do, and so does emptying a file or cutting most of it; all: nothing is asked.",
     )
     max_steps: int = Field(100, ge=1, description="Model requests in one turn before it is stopped.")
     file_limit: int = Field(

@@ -17,7 +17,7 @@ from redline.changes.mask import mask_lines
 from redline.changes.patch import PatchItem, git_patch, unified
 from redline.cli.config import load
 from redline.cli.failure import Failure
-from redline.cli.house import opened
+from redline.cli.house import opened, recovered
 from redline.sessions.redaction import Redactor
 from redline.surfaces.terminal.net import draw_net
 from redline.surfaces.terminal.visible import visible
@@ -37,6 +37,7 @@ def diff(session: str, *, turn: int | None, file: str | None, patch: bool, as_js
         async with opened(config) as archive:
             name = await archive.find(session)
             summary = await archive.summary(name)
+            await recovered(archive, name, summary.workspace)
             return summary, await _items(archive, summary, turn)
 
     summary, items = asyncio.run(read())

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redline.cli.failure import Failure
+from redline.files.local import LocalFiles
 from redline.files.seam import FileError
 from redline.gateway.archive import Archive
+from redline.sessions.events import Event
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
+from redline.tools.recovery import Recovery
 from redline.tools.undo import UndoRefused
 from redline.workspace.store import BytesError
 
@@ -27,11 +32,52 @@ _MISSING = ("NO_SESSION", "AMBIGUOUS")
 async def opened(config: Config) -> AsyncIterator[Archive]:
     """The archive, closed at the end; what goes wrong with it inside becomes a `Failure`."""
     with said():
-        archive = Archive.open(config.data.expanduser(), file_limit=config.file_limit, cap=config.store_limit)
+        data = config.data.expanduser()
+        archive = Archive.open(data, file_limit=config.file_limit, cap=config.store_limit)
+        _log_to(data / "redline.log")
         try:
             yield archive
         finally:
             await archive.close()
+
+
+async def recovered(archive: Archive, session: str, workspace: str) -> Recovery | None:
+    """Close, by what is on the disk, what a crash left open in a session that nobody runs; None: nothing was open.
+
+    Done before a session is looked at, so that what is drawn says how each call ended.
+    """
+    folder = Path(workspace)
+    if archive.is_running(session) or not await _is_open(archive, session) or not folder.is_dir():  # noqa: ASYNC240
+        return None
+    with await archive.resume(session, LocalFiles([folder])) as resumed:
+        return resumed.recovery
+
+
+async def _is_open(archive: Archive, session: str) -> bool:
+    """Its last turn has no end."""
+    summary = await archive.summary(session)
+    start = await archive.store.turn_start(session, summary.turns) if summary.turns else None
+    after = (start or 0) - 1
+    while start and (page := await archive.store.read(session, after=after)):
+        if any(isinstance(one, Event) and one.type == "turn/ended" for one in page):
+            return False
+        after = page[-1].seq
+    return start is not None
+
+
+class _FaultLog(RotatingFileHandler):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the base's
+        """A full disk is said elsewhere."""
+
+
+def _log_to(path: Path) -> None:
+    """Faults that cost only themselves (a presenter, a listener) are written down, bounded, where only the user
+    reads."""
+    with contextlib.suppress(OSError):
+        path.touch(mode=0o600)
+        handler = _FaultLog(path, maxBytes=2**20, backupCount=1, encoding="utf-8", delay=True)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+        logging.getLogger().addHandler(handler)
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from redline.agents.agent import AgentFactory, Stop
 from redline.agents.builtin.agent import NAME, BuiltinFactory, BuiltinOptions
+from redline.agents.builtin.model import ModelChoiceError, load_model
 from redline.cli import agents
 from redline.cli.config import Config, load
 from redline.cli.failure import Failure
@@ -69,17 +70,46 @@ async def _run(text: str, config: Config, folder: Path | None, session: str | No
             console = Console()
             surface = surface_for(console, workspace)
             files = LocalFiles([workspace])
+            if foreign is None:
+                await _check_model(model, config, workspace)
             if name is None:
                 opened_session = await _started(archive, workspace, model, surface.name, foreign)
             else:
                 opened_session = await archive.resume(name, files)
+                _say_recovery(opened_session)
             with opened_session:
                 factory: AgentFactory = factory_for(config, model, files, opened_session)
                 if foreign is not None:
                     factory = foreign_factory(foreign, chosen, files, opened_session)
                 stop = await converse(opened_session, factory, files, workspace, surface, config, text)
             print(f"Session {opened_session.log.session}   draw it again: {myself()} show last", file=sys.stderr)
+    if isinstance(surface, PipeSurface) and surface.failure is not None:
+        raise Failure(
+            1,
+            "OUTPUT",
+            f"The output could not be written: {surface.failure}.",
+            "The log holds all of it: redline show last",
+        )
     return {"completed": 0, "cancelled": 130}.get(stop.reason, 1)
+
+
+async def _check_model(model: str, config: Config, workspace: Path) -> None:
+    """A model that cannot be is a mistake in the command or the configuration, said before a session begins."""
+    try:
+        await load_model(model, workspace=workspace, base_url=config.base_url)
+    except ModelChoiceError as error:
+        raise Failure(2, error.code, error.message, error.remedy) from error
+
+
+def _say_recovery(session: OpenSession) -> None:
+    found = session.recovery
+    if found is not None and not found.found_nothing:
+        calls = len(found.calls) + len(found.undos)
+        print(
+            f"The last turn of this session broke off; {calls} open call{'' if calls == 1 else 's'} closed by what is "
+            f"on the disk. See: {myself()} show {session.log.session}",
+            file=sys.stderr,
+        )
 
 
 async def _started(archive: Archive, workspace: Path, model: str, surface: str, foreign: Foreign | None) -> OpenSession:

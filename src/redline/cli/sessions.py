@@ -20,8 +20,9 @@ from redline.changes.codec import to_json
 from redline.changes.record import FileChange
 from redline.cli.config import load
 from redline.cli.failure import Failure
-from redline.cli.house import opened
-from redline.surfaces.terminal import PipeSurface, render_row
+from redline.cli.house import opened, recovered
+from redline.surfaces.terminal import render_row
+from redline.surfaces.terminal.pipe import plain_row
 from redline.surfaces.terminal.visible import visible
 from redline.tools.builtin import builtin_toolset
 from redline.transcript.fold import Transcript
@@ -53,7 +54,7 @@ def list_sessions(limit: int, *, as_json: bool, data: Path | None) -> None:
         typer.echo('No sessions yet. Start one: redline run "…"   or see the demo: redline demo')
         return
     table = Table(box=None, pad_edge=False, expand=True)
-    for heading in ("session", "when", "turns", "changed", "title", "folder"):
+    for heading in ("session", "when", "turns", "lines edited", "title", "folder"):
         table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=_SHARES.get(heading))
     for one, running in found:
         table.add_row(
@@ -74,7 +75,9 @@ def show(session: str, *, turn: int | None, everything: bool, whole: bool, as_js
     async def read() -> tuple[Summary, list[Event | Damaged]]:
         async with opened(config) as archive:
             name = await archive.find(session)
-            return await archive.summary(name), await _events(archive, name, turn, everything=everything)
+            summary = await archive.summary(name)
+            await recovered(archive, name, summary.workspace)
+            return summary, await _events(archive, name, turn, everything=everything)
 
     summary, events = asyncio.run(read())
     transcript = Transcript(summary.session, builtin_toolset().by_name)
@@ -96,9 +99,10 @@ def show(session: str, *, turn: int | None, everything: bool, whole: bool, as_js
                 highlight=False, crop=False, overflow="ignore",
             )  # fmt: skip
     else:
-        asyncio.run(
-            PipeSurface(sys.stdout, workspace=summary.workspace).show(rows, dataclasses.replace(state, running=False))
-        )
+        for row in rows:
+            for line in plain_row(row, workspace=summary.workspace, session=summary.session):
+                sys.stdout.buffer.write(f"{line}\n".encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.flush()
 
 
 def delete(session: str, *, yes: bool, data: Path | None) -> None:

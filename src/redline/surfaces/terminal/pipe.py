@@ -1,12 +1,13 @@
 """The pipe form: what a session says when nobody looks at a terminal.
 
-The output is a patch with remarks. Each applied change is a section that starts with `diff --git` and that `git apply`
-takes in the workspace, in order. Every other line starts with `# `: what the user and the agent said, how each call
-ended, errors with their remedy, and how the turn ended. git and patch pass over such lines, and nothing that an agent
-wrote can be taken for a change. So `redline run "…" > changes.patch` gives a file that can be applied.
+The output is a record of what happened, as patches with remarks. Each applied change is a section that starts with
+`diff --git`; every other line starts with `# `: what the user and the agent said, how each call ended, errors with
+their remedy, and how the turn ended. git and patch pass over such lines, and nothing that an agent wrote can be taken for a
+change. The sections follow each other as the changes did, so a file that was edited and then moved stands there twice,
+which git does not put together: to apply a turn elsewhere, take its net change from `redline diff --patch`.
 
-A change that cannot be applied from the log alone (masked secrets, bytes that are not UTF-8, binary, too large for the
-log) stands there as remarks too, with the command that prints it whole. Calls that changed nothing on disk are never
+A change that the log does not hold whole (masked secrets, bytes that are not UTF-8, binary, too large for the log)
+stands there as remarks too, with the command that prints it. Calls that changed nothing on disk are never
 printed as a change: a rejected or failed edit is one remark.
 """
 
@@ -55,6 +56,8 @@ class PipeSurface:
         self._workspace = str(workspace)
         self._order = InOrder()
         self._open = True
+        self.failure: str | None = None
+        """Why the stream could not be written to; None also where its reader went away."""
 
     async def show(self, rows: Sequence[AnyRow], state: SessionState) -> None:
         self._order.take(rows, state)
@@ -81,8 +84,11 @@ class PipeSurface:
             else:
                 self._stdout.write(text)
             self._stdout.flush()
-        except (BrokenPipeError, ValueError):
+        except BrokenPipeError:
             self._open = False
+        except (OSError, ValueError) as error:
+            self._open = False
+            self.failure = getattr(error, "strerror", None) or str(error)
 
 
 def plain_row(row: AnyRow, *, workspace: str = "", session: str = "") -> Iterator[str]:
@@ -115,6 +121,8 @@ def _tool(row: ToolRow, setting: Setting) -> Iterator[str]:
     ended_well = row.status in ("applied", "completed")
     for change in row.changes:
         word = "applied" if ended_well else f"applied, although the call ended as {row.status}"
+        if row.reverted or change.path in row.reverted_paths:
+            word += ", taken back later"
         yield from _change(change, word, setting)
     landed = {change.path for change in row.changes}
     if not ended_well:
@@ -123,6 +131,9 @@ def _tool(row: ToolRow, setting: Setting) -> Iterator[str]:
                 yield from _remarks(f"{_name(change, setting)}: {NOT_APPLIED.get(row.status, 'not applied')}")
     if not row.changes and (ended_well or not row.proposed):
         yield from _remarks(f"{_title(row)}: {_ending(row)}")
+    note = getattr(row.result_view, "note", None)
+    if row.changes and note:
+        yield from _remarks(note)
     for warning in row.warnings:
         yield from _remarks(f"warning: {warning}")
     if row.error is not None:
@@ -153,7 +164,9 @@ def _change(change: FileChange, word: str, setting: Setting) -> Iterator[str]:
         yield from _section(change, setting)
         return
     command = setting.command(change.path)
-    if command is not None:
+    if change.file_type == "unknown":
+        yield from _remarks("its bytes are not kept: there is no patch of it, and no undo")
+    elif command is not None:
         yield from _remarks(f"as a patch: {command} --patch")
     yield from _remarks(unified(change).rstrip("\n"))
 
