@@ -2,9 +2,9 @@
 
 The output is a record of what happened, as patches with remarks. Each applied change is a section that starts with
 `diff --git`; every other line starts with `# `: what the user and the agent said, how each call ended, errors with
-their remedy, and how the turn ended. git and patch pass over such lines, and nothing that an agent wrote can be taken for a
-change. The sections follow each other as the changes did, so a file that was edited and then moved stands there twice,
-which git does not put together: to apply a turn elsewhere, take its net change from `redline diff --patch`.
+their remedy, and how the turn ended. git and patch pass over such lines, and nothing that an agent wrote can be taken
+for a change. The sections follow each other as the changes did, so a file that was edited and then moved stands there
+twice, which git does not put together: to apply a turn elsewhere, take its net change from `redline diff --patch`.
 
 A change that the log does not hold whole (masked secrets, bytes that are not UTF-8, binary, too large for the log)
 stands there as remarks too, with the command that prints it. Calls that changed nothing on disk are never
