@@ -148,6 +148,16 @@ def secrets(seed: int = 1) -> list[Secret]:
         one("flag", "mysql -u root --password %", some(9)),
         one("flag", "deploy --token=% now", some(20)),
         one("flag", "curl -su admin:x -u bob:% https://api.example", some(9)),
+        one("flag", "curl --user 'ci:%' https://api.example", some(9)),
+        one("flag", "  -u bob:% \\", some(12)),
+        one("flag", "ENV DB_PASSWORD %", some(9)),
+        one("assignment", "      - MYSQL_PASSWORD=%", "wordpressdb"),
+        one("assignment", "  POSTGRES_PASSWORD: %", "postgresql"),
+        one("assignment", '<add key="DbPassword" value="%" />', some(9)),
+        one("assignment", 'client.setPassword("%");', some(9)),
+        one("assignment", "MAPS_KEY=%", some(9) + "4711" + some(9)),
+        one("assignment", 'token = "%"', 'abc\\"def1' + some(9)),
+        one("assignment", 'password = "%"', "$ecr3t!" + some(3)),
         one("netrc", "machine api.example login bob password %", some(9)),
     ]
     return [*found, *private_keys(seed)]
@@ -436,6 +446,20 @@ $ ls --color=auto --password-store=basic
 chrome --password-store=basic
 git config credential.helper store
 docker run -e TOKEN -e PASSWORD image
+docker run -u 1000:1000 image
+curl -o /dev/null x; docker run -u 1000:1000 x
+curl -u test:test x
+curl -u "$USER:$PASSWORD" x
+curl --user <user>:<password> x
+sort -u a.txt:b.txt
+CACHE_KEY = "user-session-v2-cache-key"
+PRIMARY_KEY = "order_line_2_identifier"
+getPassword("user1name")
+has_token("feature2")
+self.password("Enter it")
+password = "${DB_PASSWORD}"
+PASSWORD: string
+TOKEN: Token
 echo "::add-mask::$TOKEN"
 read -s -p "Password: " password
 passwd: all authentication tokens updated successfully.

@@ -23,10 +23,10 @@ LONGEST = 4_096
 """Characters of a quoted value; longer ones are texts."""
 
 _NAME = (
-    r"(?=[PSTCAEMpstcaem])"  # six times as fast: the engine tries the alternatives at no other letter
+    r"(?=[PSTCAEMKpstcaem])"  # six times as fast: the engine tries the alternatives at no other letter
     r"(?P<name>(?:pass(?:word|wd|phrase|code|wort)?|pwd|secret|token|credentials?|authorization"
     r"|(?:api|access|secret|private|auth|account|encryption|signing|master|shared|service|subscription)[_.\- ]?key"
-    r"))"
+    r"|(?-i:(?<=[A-Z0-9]_)KEY)))"
 )
 _SUFFIX = (
     r"(?:[_.\-]?(?:prod|production|dev|development|staging|stage|test|live|base|value|primary|secondary|main|old|new"
@@ -35,13 +35,14 @@ _SUFFIX = (
 _KEY = re.compile(_NAME + _SUFFIX + r"(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII)
 _SEPARATOR = re.compile(
     r"(?:\\{0,4}[\"'`])?\s{0,8}[\])]?\s{0,8}"
-    r"(?P<sign>:\s{0,8}[A-Za-z_][\w\[\]| .]{0,40}=|:=|=>|[=!]==?|[?+]=|=|:|,(?=\s{0,8}[\"'])|>)\s{0,16}"
+    r"(?P<sign>\(|value\s{0,4}=|:\s{0,8}[A-Za-z_][\w\[\]| .]{0,40}=|:=|=>|[=!]==?|[?+]=|=|:|,(?=\s{0,8}[\"'])|>)"
+    r"\s{0,16}"
 )
 _QUOTED = re.compile(r"(?P<prefix>[rbufRBUF]{1,2}|@|L)?(?P<quote>\\{0,4}(?:\"\"\"|'''|[\"'`]))")
 _BARE = re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]{1,1024}")
 _ENV_LINE = re.compile(
-    r"[ +\-]?\s*(?:(?:export|set|setenv|declare -x|ENV|ARG|-e|--env)\s+)?"
-    r"(?P<key>[A-Z][A-Z0-9_]*)=(?P<value>[^\s\"'`].*)"
+    r"[ +\-]?\s*(?:(?:export|set|setenv|declare -x|ENV|ARG|-|-e|--env)\s+)?[\"']?"
+    r"(?P<key>[A-Z][A-Z0-9_]*)(?P<sign>=|:\s+)(?P<value>[^\s\"'`].*)"
 )
 _ELEMENT = re.compile(r"<[\w.:\-]*$")
 _WHOLE_LINE_KEY = re.compile(r"[ +\-]?\s*(?:-\s+)?[\"']?[\w.\-]{0,200}")
@@ -50,7 +51,7 @@ _LINE_END = re.compile(r"\s*(?:#.*)?$")
 _URL = re.compile(r"(?<=://)[^\s:/@\"'<>`\\\[\](){}]*:(?P<secret>[^\s/\"'<>`]{1,512})@")
 _HEADER = re.compile(
     r"(?i:\b(?:proxy-)?authorization)[\"']?\s{0,4}[\])]?\s{0,4}[:=,]\s{0,4}\\{0,4}[\"'`]?\s{0,4}(?:[a-z]{1,2}[\"'])?"
-    r"(?i:bearer|basic|token|digest|apikey)\s{1,4}(?P<secret>[^\s\"'`,;<>\\{}()$]{4,})"
+    r"(?i:bearer|basic|(?:api-?)?(?:token|key)|digest)\s{1,4}(?P<secret>[^\s\"'`,;<>\\{}()$]{4,})"
 )
 _BEARER = re.compile(r"(?i:\bbearer)\s{1,4}(?P<secret>(?=[A-Za-z._~+/\-]{0,64}[0-9])[A-Za-z0-9._~+/\-]{16,}={0,2})")
 _FLAG = re.compile(
@@ -58,26 +59,34 @@ _FLAG = re.compile(
     r"(?:[\"'](?P<quoted>[^\"']{4,})[\"']|(?P<secret>[^\s\"'\-][^\s\"']{3,}))",
     re.IGNORECASE,
 )
-_CURL = re.compile(r"(?<=\s)(?:-[a-zA-Z]{0,4}u|--user)[ =]?[\"']?[^\s:\"']{1,200}:(?P<secret>[^\s\"']{3,200})")
+_USER = re.compile(
+    r"(?:^|(?<=\s))(?:-[a-zA-Z]{0,4}u|--user)(?:=|\s{0,8})[\"']?"
+    r"(?:(?P<user>[^\s:\"']{1,200})[\"']?:[\"']?(?P<secret>[^\s\"']{3,200})|:(?P<alone>[^\s\"']{3,200})"
+    r"|(?P<only>[^\s:\"']{3,200}):(?=[\"'\s]))"
+)
+_SET = re.compile(r"(?:ENV|setx)\s{1,8}(?P<key>\w{1,100})\s{1,8}(?P<secret>[^\s\"'=]{4,200})")
 _NETRC = re.compile(r"\blogin\s{1,8}\S{1,200}\s{1,8}password\s{1,8}(?P<secret>\S{3,200})")
 
 _REFERENCE = re.compile(
-    r"\$\w+(?:[/:.\-].*)?|\$\{.*|\$\(.*|<.*|\{.*|%\(.*|%[A-Za-z_]*%?|@\w.*\}|!\w+.*|#\{.*|\[.*|__\w+__"
+    r"\$\w+(?:[/:.\-].*)?|<.*>|\{.*\}|%[A-Za-z_]*%?|@\w.*\}|!\w+.*|\[.*\]|__\w+__"
     r"|(?:op|vault|ssm|sops|keychain|keyring|arn|file|env|https?|secretsmanager|projects)[:/].*|ENC\[.*|(?:~|\.{0,2})/[\w.@/\-]+"
 )
-_INTERPOLATED = re.compile(r"[$#%]\{|\{\{|[$%]\(")
+_INTERPOLATED = re.compile(r"[$#%]\{[^}]*\}|\{\{.*\}\}|[$%]\([^)]*\)|\{\{[^}]*$")
 _NAME_AGAIN = re.compile(r"password|passwd|passphrase|secret|token|credential|api[_-]?key")
 """`token = "x-csrf-token2"` repeats a name; it is hardly one's secret."""
 _STAND_IN = re.compile(
     r"your|example|placeholder|change[_-]?me|dummy|redacted|todo|insert|replace|sample|xxxx|none|null|undefined|true"
-    r"|false|required|optional|string|anonymous|goes-?here|unknown|default|hidden|masked|prompt|user:pass"
+    r"|false|required|optional|string|anonymous|goes-?here|unknown|default|hidden|masked|prompt"
 )
 _STAND_IN_START = ("your", "changeme", "change-me", "change_me", "example", "placeholder", "dummy", "xxx")
 _AWS_SECRET = re.compile(r"[A-Za-z0-9/+]{40}")
 """It may begin with a slash, as a path does."""
+_SOME_KEY = re.compile(r"(?=(?:[^0-9]*[0-9]){3})(?=.*[A-Za-z])[A-Za-z0-9+/=_\-]{16,}")
+"""Of `STRIPE_KEY`: the name alone says little, and `CACHE_KEY` is no secret."""
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*")
 _PATH = re.compile(r"[a-z0-9._\-]+(?:/[a-z0-9._\-]+)+")
-_NO_PASSWORDS = frozenset({"password", "pass", "passwd", "pwd"})
+_COMMANDS = ("login", "ENV ", "setx ", "curl")
+_NO_PASSWORDS = frozenset({"password", "pass", "passwd", "pwd", "test"})
 _SPECIAL = frozenset("@!#$%^&*+~?")
 _SPACE = re.compile(r"\s")
 _DIGIT = re.compile(r"[0-9]")
@@ -95,7 +104,7 @@ def spans(line: str) -> Iterator[Span]:
         for match in pattern.finditer(line) if word in lowered else ():
             if not _is_placeholder(match["secret"]):
                 yield *match.span("secret"), "authorization"
-    if " -" in line or "login" in line or line.startswith("-"):
+    if " -" in line or line[:2].lstrip("+ ").startswith("-") or any(word in line for word in _COMMANDS):
         yield from _command_line(line)
     yield from _assigned(line)
 
@@ -111,23 +120,31 @@ def _command_line(line: str) -> Iterator[Span]:
         group = "quoted" if match["quoted"] else "secret"
         if _has_digit_and_letter(match[group]) and not _is_placeholder(match[group]):
             yield *match.span(group), "password"
-    for word, pattern in (("curl", _CURL), ("login", _NETRC)):
-        for match in pattern.finditer(line) if word in line else ():
-            if not _is_placeholder(match["secret"]):
-                yield *match.span("secret"), "password"
+    for match in _USER.finditer(line) if "curl" in line or line.lstrip(" +").startswith("-") else ():
+        group = next(name for name in ("secret", "alone", "only") if match[name])
+        value = match[group]
+        if _is_placeholder(value) or value.isdigit() or value == match["user"]:
+            continue
+        if group != "only" or (len(value) >= 8 and _has_digit_and_letter(value)):  # a key may stand for the user's name
+            yield *match.span(group), "password"
+    for match in _NETRC.finditer(line) if "login" in line else ():
+        if not _is_placeholder(match["secret"]):
+            yield *match.span("secret"), "password"
+    for match in _SET.finditer(line):
+        key = _last_key(match["key"])
+        if key is not None and _judge(_family(key), match["secret"], bare=True, tight=True):
+            yield *match.span("secret"), kind(key)
 
 
 def _assigned(line: str) -> Iterator[Span]:
     env = _ENV_LINE.fullmatch(line)
-    if env:
-        key = "key" if env["key"] == "KEY" else _last_key(env["key"])
-        if key is not None:
-            value = re.split(r"\s+#", env["value"].rstrip(), maxsplit=1)[0].rstrip()
-            if value and _judge_env(key, value):
-                start = env.start("value")
-                yield start, start + len(value), kind(key)
-        if key is not None or "=" not in env["value"]:
-            return
+    key = _environment_key(env) if env else None
+    if env and key is not None:
+        value = re.split(r"\s+#", env["value"].rstrip(), maxsplit=1)[0].rstrip("\"' \t")
+        if value and _judge_env(key, value):
+            start = env.start("value")
+            yield start, start + len(value), kind(key)
+        return
     passed = 0
     for match in _KEY.finditer(line):
         if match.start() < passed or _inside_word(line, match):
@@ -153,17 +170,20 @@ def _value(line: str, key: re.Match[str], separator: re.Match[str]) -> tuple[int
     if sign == ">" and not _ELEMENT.search(line, max(0, key.start() - _LONG_VALUE), key.start()):
         return None
     quoted = _QUOTED.match(line, at)
+    if sign == "(" and (quoted is None or not _is_setter(line, key.start())):
+        return None
     if quoted:
         start = quoted.end()
-        end = line.find(quoted["quote"], start)
-        end = len(line) if end < 0 else end
+        end = _closing(line, quoted["quote"], start)
         value = line[start:end]
         prefix = (quoted["prefix"] or "").lower()
         if ("f" in prefix and "{" in value) or ("r" in prefix and "[" in value):  # a format, an expression
             return None
-        if sign == "," and not _is_long_token(family, value):
+        if sign in (",", "(") and family != "password" and not _is_long_token(value):
             return None
-        return start, end, _judge(family, value, bare=False, tight=sign not in (":", ",", ">"))
+        if sign == "," and family == "password":
+            return None
+        return start, end, _judge(family, value, bare=False, tight=sign not in (":", "(", ">"))
     if sign in (",", "=>") or sign.startswith(("!", "==")):
         return None
     bare = _BARE.match(line, at)
@@ -183,8 +203,10 @@ def _judge_env(key: str, value: str) -> bool:
         return False
     if re.match(r"[A-Za-z_][\w.]*\(", value):
         return False
-    if key.lower() == "key":
+    if key == "key":
         return len(value) >= 6 and _has_digit_and_letter(value)
+    if key == "KEY":
+        return _SOME_KEY.fullmatch(value) is not None
     return bool(_LETTER.search(value) or len(value) >= 6) and not (value.isupper() and value.isidentifier())
 
 
@@ -192,6 +214,8 @@ def _judge(family: str, value: str, *, bare: bool, tight: bool) -> bool:
     """`bare`: not quoted. `tight`: its place makes it a value rather than a word, type or label."""
     if not 4 <= len(value) <= LONGEST:
         return False
+    if family == "KEY":
+        return _SOME_KEY.fullmatch(value) is not None
     strong = _has_digit_and_letter(value)
     special = not _SPECIAL.isdisjoint(value)
     if not strong and (family != "password" or (bare and not special)):
@@ -216,16 +240,41 @@ def _judge(family: str, value: str, *, bare: bool, tight: bool) -> bool:
     return strong and len(value) >= (6 if family == "secret" and not bare else 8)
 
 
-def _is_long_token(family: str, value: str) -> bool:
-    """After a comma, as in `set("x-api-key", "…")`: lists of names and of words are far more common than secrets."""
-    return family != "password" and len(value) >= 20 and not (value.islower() and "-" in value)
+def _closing(line: str, quote: str, start: int) -> int:
+    """Where the quoted value ends: at its quote, escaped ones passed over, or else at the line's end."""
+    end = line.find(quote, start)
+    while end > 0 and line[end - 1] == "\\" and not quote.startswith("\\"):
+        end = line.find(quote, end + 1)
+    return len(line) if end < 0 else end
+
+
+def _is_setter(line: str, at: int) -> bool:
+    """`.password("…")`, `setPassword("…")`, `with_token("…")`."""
+    return (
+        line[max(0, at - 1) : at] == "."
+        or re.search(r"(?:set|with)_?$", line[max(0, at - 5) : at], re.IGNORECASE) is not None
+    )
+
+
+def _is_long_token(value: str) -> bool:
+    """As in `set("x-api-key", "…")`: lists of names and of words are far more common than secrets."""
+    return len(value) >= 20 and not (value.islower() and "-" in value)
+
+
+def _environment_key(env: re.Match[str]) -> str | None:
+    if env["key"] == "KEY":
+        return "key" if env["sign"] == "=" else None
+    key = _last_key(env["key"])
+    if key is None or env["sign"] == "=" or _family(key) == "password":
+        return key
+    return None
 
 
 def _is_placeholder(value: str) -> bool:
     if len(set(value)) <= 1 or OPEN in value or _is_reference(value):
         return True
     lowered = value.lower()
-    if set(lowered) <= set("*x.-_•#?0 "):
+    if lowered in _NO_PASSWORDS or set(lowered) <= set("*x.-_•#?0 "):
         return True
     if lowered.startswith(_STAND_IN_START):
         return True
@@ -255,6 +304,8 @@ def _last_key(name: str) -> str | None:
 
 
 def _family(name: str) -> str:
+    if name == "KEY":
+        return name
     lowered = name.lower()
     if lowered == "passphrase":
         return "password"

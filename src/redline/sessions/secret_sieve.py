@@ -32,12 +32,16 @@ _SHAPES = (
 )
 _NAMES = r"pass|pwd|secret|token|key|credential|authoriz"
 _REST = r"[a-z]{0,8}(?:[_.\-][a-z0-9]{1,11}|[0-9]{1,2})?"
+_SIGN = r"(?:\\{0,4}[\"'`])?[ \t]{0,8}[\])]?[ \t]{0,8}(?:[=:>,]|[?+!]=|\(\\{0,4}[\"'`]|value\s{0,4}=)"
 _OTHERS = (
-    r"authorization[^\n]{0,12}(?:bearer|basic|token|digest|apikey)\s",
+    r"authorization[^\n]{0,12}(?:bearer|basic|token|digest|key)\s",
     r"bearer\s+[^\s<${]",
     r"curl\s",
     r"-" + f"(?:{_NAMES})" + r"[a-z-]{0,6}\s+[^\s]",
     r"login\s+[^\s]+\s+pass",
+    r"(?:^|\s)-u\s*[\"']?[^\s:]+:[^\s]",
+    r"--user[ =]\s*[\"']?[^\s:]+:[^\s]",
+    f"(?:env|setx)\\s+[a-z0-9_]*(?:{_NAMES})[a-z0-9_]*\\s+[^\\s=]",
     r"://[^\s:/@\"'<>`]*:[^\s/\"'<>`]+@",
 )
 
@@ -52,7 +56,7 @@ def _automaton(pattern: str) -> Any:
 
 
 _TOKEN = _automaton(f"(?:{'|'.join(_STARTS)}){_BODY}|{'|'.join(_SHAPES)}")
-_NAMED = _automaton(rf"(?i)(?:{_NAMES}){_REST}(?:\\{{0,4}}[\"'`])?[ \t]{{0,8}}[\])]?[ \t]{{0,8}}(?:[=:>,]|[?+!]=)")
+_NAMED = _automaton(f"(?i)(?:{_NAMES}){_REST}{_SIGN}")
 _OTHER = _automaton(rf"(?i){'|'.join(_OTHERS)}")
 # After a name and its sign: wider than what the rules take for a value, but without what code is full of, which is a
 # name given nothing, a sentence, or an expression that begins with a word.
