@@ -234,6 +234,11 @@ def test_the_facts_of_a_side() -> None:
     assert side(b"a\nb\n").eol == "lf"
 
 
+def test_binary_data_has_no_line_ends_to_speak_of() -> None:
+    change = describe("/w/a", b"\0a\r\n", b"\xef\xbb\xbf\0b\nc", after_executable=True)
+    assert (change.file_type, change.facts) == ("binary", ("made_executable",))
+
+
 def test_a_move_with_an_edit_keeps_both_paths() -> None:
     change = describe("/w/b.py", b"a\nb\n", b"a\nB\n", old_path="/w/a.py")
     assert (change.operation, change.old_path, change.path, change.added) == ("move", "/w/a.py", "/w/b.py", 1)

@@ -95,15 +95,19 @@ class FileChange:
         """What changed besides lines, named so that a reader sees it even where no visible character differs."""
         if self.before is None or self.after is None or self.operation not in ("modify", "move"):
             return ()
-        pairs: list[tuple[bool, Fact]] = [
+        of_mode: list[tuple[bool, Fact]] = [
+            (self.after.executable and not self.before.executable, "made_executable"),
+            (self.before.executable and not self.after.executable, "made_not_executable"),
+        ]
+        # What are no lines has no line ends: in binary data these bytes mean nothing.
+        of_text: list[tuple[bool, Fact]] = [
             (self.after.bom and not self.before.bom, "bom_added"),
             (self.before.bom and not self.after.bom, "bom_removed"),
             (self.after.final_newline and not self.before.final_newline, "final_newline_added"),
             (self.before.final_newline and not self.after.final_newline, "final_newline_removed"),
             (_endings_differ(self.before.eol, self.after.eol), "line_endings_changed"),
-            (self.after.executable and not self.before.executable, "made_executable"),
-            (self.before.executable and not self.after.executable, "made_not_executable"),
         ]
+        pairs = [*of_mode] if self.file_type == "binary" else [*of_text, *of_mode]
         return tuple(fact for holds, fact in pairs if holds)
 
 
