@@ -134,3 +134,13 @@ def test_new_line_ends_of_the_whole_file_are_a_conflict() -> None:
     before, after = text(ROWS), text(with_row(ROWS, 5, "five"))
     with pytest.raises(Conflict):
         take_back(after.replace(b"\n", b"\r\n"), before, after)
+
+
+def test_a_conflict_names_the_lines_in_the_way_and_no_neighbours() -> None:
+    after = with_row(ROWS, 6, "six")
+    current = ["new first", *with_row(with_row(after, 3, "three"), 6, "SIX")]
+    with pytest.raises(Conflict, match=r"\(line 8\)") as refusal:
+        take_back(text(current), text(ROWS), text(after))
+    [hunk] = refusal.value.hunks
+    assert hunk.lines == ("-six", "+SIX")
+    assert (hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines) == (7, 1, 8, 1)

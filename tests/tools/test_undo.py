@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from power_cut import Power, PowerCut
+from redline.files.local import LocalFiles
 from redline.tools.recovery import recover
 from redline.tools.undo import Undone, UndoPlan, UndoRefused, plan_undo, undo
 from runner_bench import RunnerBench, opened
@@ -382,3 +383,73 @@ async def test_a_file_that_the_model_changed_must_be_read_again_after_an_undo(be
     result = await bench.call("edit", path="a.txt", old="one", new="1")
     assert result.error is not None
     assert result.error.code == "STALE"
+
+
+async def test_a_refusal_names_the_lines_that_stand_in_the_way_and_no_others(bench: RunnerBench) -> None:
+    bench.put("a.txt", LINES)
+    await turn(bench, 1, ("read", {"path": "a.txt"}), ("edit", {"path": "a.txt", "old": "line 6\n", "new": "six\n"}))
+    await turn(bench, 2, ("edit", {"path": "a.txt", "old": "line 1\n", "new": "first\n"}))
+    bench.put("a.txt", bench.text("a.txt").replace("six\n", "6, by hand\n"))
+    with pytest.raises(UndoRefused) as refused:
+        await back(bench, turn=1)
+    assert "(line 6)" in refused.value.message
+    assert list(refused.value.lines) == [f"{bench.workspace / 'a.txt'}:6", "-six", "+6, by hand"]
+
+
+async def test_a_created_file_that_was_changed_since_names_the_changed_lines(bench: RunnerBench) -> None:
+    await turn(bench, 1, ("write", {"path": "a.txt", "content": LINES}))
+    changed = LINES.replace("line 2\n", "two\nand a half\n").replace("line 5\n", "five\n").replace("line 20\n", "")
+    bench.put("a.txt", changed)
+    with pytest.raises(UndoRefused) as refused:
+        await back(bench)
+    assert "(lines 2 to 3, 6, 20)" in refused.value.message
+
+
+async def test_a_refusal_shows_no_line_of_a_secret_that_begins_above_it(bench: RunnerBench) -> None:
+    body = [f"{letter * 60}\n" for letter in "ABCDEFGH"]
+    key = "-----BEGIN PRIVATE KEY-----\n" + "".join(body) + "-----END PRIVATE KEY-----\n"
+    bench.put("key.pem", key.replace(body[6], "old\n"))
+    change = {"path": "key.pem", "old": "old\n", "new": "N" * 60 + "\n"}
+    await turn(bench, 1, ("read", {"path": "key.pem"}), ("edit", change))
+    bench.put("key.pem", key.replace(body[6], "Z" * 60 + "\n"))
+    with pytest.raises(UndoRefused) as refused:
+        await back(bench)
+    assert refused.value.code == "CHANGED"
+    assert [line[0] for line in refused.value.lines[1:]] == ["-", "+"]
+    assert "N" * 60 not in "\n".join(refused.value.lines)
+    assert "Z" * 60 not in "\n".join(refused.value.lines)
+
+
+async def test_a_file_that_the_session_did_not_change_is_told_from_one_that_was_undone(bench: RunnerBench) -> None:
+    for number in range(1, 8):
+        await turn(bench, number, ("write", {"path": f"dir/{number}.txt", "content": "x\n"}))
+    await back(bench, path="dir/7.txt")
+    with pytest.raises(UndoRefused) as refused:
+        await back(bench, path="nope")
+    assert refused.value.message == "This session made no change to nope."
+    assert refused.value.remedy == "It changed dir/7.txt, dir/6.txt, dir/5.txt, dir/4.txt, dir/3.txt and 2 more."
+    with pytest.raises(UndoRefused, match="This session made no change of turn 1 to nope") as refused:
+        await back(bench, path="nope", turn=1)
+    assert refused.value.remedy == "It changed dir/1.txt."
+    with pytest.raises(UndoRefused, match=r"Every change to dir/7\.txt has been undone already"):
+        await back(bench, path="dir/7.txt")
+
+
+async def test_what_is_not_kept_is_refused_without_advice_about_files_that_are_not_there(tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    bench = await RunnerBench.open(tmp_path, files=LocalFiles([workspace], basis_limit=100))
+    await bench.seen("big.txt", "x\n" * 100)
+    await turn(bench, 1, ("write", {"path": "big.txt", "content": "y\n"}))
+    with pytest.raises(UndoRefused) as refused:
+        await back(bench)
+    assert refused.value.code == "NOT_KEPT"
+    assert "other files" not in refused.value.remedy
+    await bench.seen("big.txt", "x\n" * 100)
+    await turn(
+        bench, 2, ("write", {"path": "big.txt", "content": "z\n"}), ("write", {"path": "small.txt", "content": "z\n"})
+    )
+    with pytest.raises(UndoRefused) as refused:
+        await back(bench)
+    assert "Undo the other files one by one" in refused.value.remedy
+    await bench.store.close()

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from redline.changes.compare import comparison
+from redline.changes.record import Hunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from redline.changes.record import FileChange, Hunk, Operation
+    from redline.changes.record import FileChange, Operation
 
 _REVERSED: dict[Operation, Operation] = {"add": "delete", "delete": "add", "modify": "modify", "move": "move"}
 
@@ -23,7 +24,8 @@ _REVERSED: dict[Operation, Operation] = {"add": "delete", "delete": "add", "modi
 class Conflict(Exception):  # noqa: N818 - it is what people call it
     """The lines of a change were themselves changed since, so it cannot be taken back by itself.
 
-    `hunks` show what happened to them: from the state that the change left to the current one.
+    `hunks` show what happened to them, and to no other lines: from the state that the change left to the current one,
+    without context.
     """
 
     def __init__(self, hunks: Sequence[Hunk]) -> None:
@@ -72,7 +74,7 @@ def take_back(current: bytes, before: bytes, after: bytes) -> bytes:
             refused += meeting
     placed.sort(key=lambda edit: (edit.start, edit.end))
     if refused or any(second.meets(first) for first, second in itertools.pairwise(placed)):
-        raise Conflict(_hunks_at(refused or since, after, current))
+        raise Conflict(_hunks_of(refused or since, since, after))
     for edit in reversed(placed):
         lines[edit.start : edit.end] = edit.lines
     return _joined(lines, _final_newline(current, before, after))
@@ -148,12 +150,28 @@ def _elsewhere(edit: _Edit, base: Sequence[bytes], lines: Sequence[bytes]) -> in
     return text.count(b"\n", 0, found) + edit.start - top
 
 
-def _hunks_at(edits: Sequence[_Edit], after: bytes, current: bytes) -> list[Hunk]:
-    def touches(hunk: Hunk) -> bool:
-        first = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
-        return any(first <= edit.end and edit.start <= first + hunk.old_lines for edit in edits)
+def _hunks_of(edits: Sequence[_Edit], since: Sequence[_Edit], after: bytes) -> list[Hunk]:
+    """One hunk for each of these edits of `after`, placed by all that were made `since`. Hunks of a whole comparison
+    would show neighbouring lines that stand in nobody's way, and begin at them."""
+    lines = _lines(after)
+    hunks = []
+    for edit in sorted(dict.fromkeys(edits), key=lambda edit: (edit.start, edit.end)):
+        start = edit.start + sum(other.growth for other in since if other != edit and other.is_above(edit))
+        old, new = lines[edit.start : edit.end], edit.lines
+        hunks.append(
+            Hunk(
+                old_start=edit.start + bool(old),
+                old_lines=len(old),
+                new_start=start + bool(new),
+                new_lines=len(new),
+                lines=(*(_shown("-", line) for line in old), *(_shown("+", line) for line in new)),
+            )
+        )
+    return hunks
 
-    return [hunk for hunk in comparison(after, current).hunks if touches(hunk)]
+
+def _shown(sign: str, line: bytes) -> str:
+    return sign + line.decode("utf-8", "surrogateescape")
 
 
 def _final_newline(current: bytes, before: bytes, after: bytes) -> bool:

@@ -7,13 +7,14 @@ is refused, with the lines that stand in the way.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from redline.changes.compare import blob_id, compare
 from redline.changes.reverse import Conflict, take_back
 from redline.files.seam import Blob, Delete, FileError, Files, Move, Target, WriteBytes
 from redline.tools.tool import Step
+from redline.workspace.logged import as_logged
 from redline.workspace.store import FILE_LIMIT
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _SHOWN_LINES = 40
 """Lines of a refusal that are shown, of each file."""
+_SHOWN_PLACES = 10
+"""Changed places that a refusal names by their numbers."""
 
 
 class UndoRefused(Exception):  # noqa: N818 - it is what people call it
@@ -217,7 +220,9 @@ class Rewind:
             return take_back(now.data, before, after)
         except Conflict as conflict:
             raise self._refusal(
-                change, conflict.hunks, "the lines of the change have themselves been changed since"
+                change,
+                self._masked(change, conflict.hunks, after, now.data),
+                "the lines of the change have themselves been changed since",
             ) from conflict
 
     def _bytes(self, side: Side | None, now: _State | None, change: FileChange) -> bytes:
@@ -232,25 +237,53 @@ class Rewind:
 
     def _changed(self, change: FileChange, now: _State, what: str) -> UndoRefused:
         after = self._bytes_of(change.after.blob) if change.after is not None else None
-        hunks = compare(after, now.data) if after is not None and now.data is not None else []
-        return self._refusal(change, hunks if change.file_type == "text" else [], what)
+        if change.file_type != "text" or after is None or now.data is None:
+            return self._refusal(change, (), what)
+        return self._refusal(change, self._masked(change, compare(after, now.data), after, now.data), what)
+
+    def _masked(self, change: FileChange, hunks: Sequence[Hunk], left: bytes, now: bytes) -> Sequence[Hunk]:
+        """Hunks that lead from what the change left to what is there now, without the secrets of either text."""
+        since = replace(change, operation="modify", hunks=tuple(hunks), before=None, after=None)
+        return as_logged(since, left, now, self._redactor).hunks
 
     def _refusal(self, change: FileChange, hunks: Sequence[Hunk], what: str) -> UndoRefused:
-        places = ", ".join(str(max(hunk.new_start, 1)) for hunk in hunks)
-        where = f" (line {places})" if places else ""
+        places = [place for hunk in hunks for place in _places(hunk)]
+        where = f" ({_few(places)})" if places else ""
         lines = []
         for hunk in hunks:
-            text = self._redactor.mask("\n".join(hunk.lines))
-            lines += [f"{change.path}:{max(hunk.new_start, 1)}", *text.split("\n")]
+            lines += [f"{change.path}:{max(hunk.new_start, 1)}", *hunk.lines]
         remedy = "Undo what came after it first, or mend the file by hand."
         return UndoRefused("CHANGED", f"{change.path}: {what}{where}.", remedy, lines[:_SHOWN_LINES])
+
+
+def _places(hunk: Hunk) -> Iterator[str]:
+    """The line numbers of each changed place as the file is now, without the context; of what was taken out, the line
+    before it."""
+    number, first, last = hunk.new_start + (hunk.new_lines == 0), 0, 0
+    for line in (*hunk.lines, " "):
+        if line[0] == " ":
+            if first:
+                yield str(first) if last <= first else f"{first} to {last}"
+            first = last = 0
+            number += 1
+        elif line[0] == "+":
+            first, last = (number if not last else first), number
+            number += 1
+        else:
+            first = first or max(number - 1, 1)
+
+
+def _few(places: Sequence[str]) -> str:
+    one = len(places) == 1 and " " not in places[0]
+    more = len(places) - _SHOWN_PLACES
+    return f"line{'' if one else 's'} {', '.join(places[:_SHOWN_PLACES])}" + (f" and {more} more" if more > 0 else "")
 
 
 def _not_kept(change: FileChange) -> UndoRefused:
     return UndoRefused(
         "NOT_KEPT",
         f"{change.path}: its bytes are not in the store, so it cannot be taken back.",
-        "Undo the other files one by one, with their paths.",
+        "What it held before must come from somewhere else: a copy, or git.",
     )
 
 

@@ -8,6 +8,7 @@ recovered like any other, and an undo is a change that can itself be undone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redline.changes.codec import to_json
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from redline.sessions.log import SessionLog
     from redline.sessions.redaction import Redactor
     from redline.workspace.store import ByteStore
+
+_SHOWN_FILES = 5
+"""Changed files that a refusal names, where the one that was asked for is none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +86,15 @@ async def plan_undo(
     selection that is one change. Raises `UndoRefused`.
     """
     history = await History.read(log.events())
-    chosen = await _chosen(history, files, turn, path, call)
+    names = None if path is None else await _names(files, path)
+    chosen = _chosen(history, turn, names, call)
     if hunk is not None and len(chosen) != 1:
         raise UndoRefused("NOT_ONE", "A hunk can be chosen of one change only.", "Name the call and the file.")
     if not chosen:
-        raise _nothing(history, turn, path, call)
+        raise _nothing(history, files, turn, path, names, call)
     rewind = Rewind(files, redactor, lambda blob: store.get(log.session, blob))
     recorder = Recorder(redactor)
-    for made in reversed(chosen):
-        if hunk is None:
-            await rewind.take_back(made)
-        else:
-            await rewind.take_back_hunk(made, hunk)
+    await _take_back(rewind, chosen, hunk)
     steps: list[PlannedStep] = []
     changes: list[FileChange] = []
     for step, expected, takes in rewind.steps():
@@ -194,39 +195,67 @@ async def _put_back(journal: Journal, turn: int, call: str, landed: list[Landed]
     return stuck
 
 
-async def _chosen(history: History, files: Files, turn: int | None, path: str | None, call: str | None) -> list[Made]:
-    if call is not None:
-        made = history.of_call(call, turn)
-    elif turn is not None:
-        made = history.of_turn(turn)
-    elif path is not None:
-        made = history.of_calls()
-    else:
-        made = history.of_last_turn()
-    if path is None:
-        return made
+async def _take_back(rewind: Rewind, chosen: Sequence[Made], hunk: int | None) -> None:
+    try:
+        for made in reversed(chosen):
+            if hunk is None:
+                await rewind.take_back(made)
+            else:
+                await rewind.take_back_hunk(made, hunk)
+    except UndoRefused as refusal:
+        if refusal.code != "NOT_KEPT" or len({made.change.path for made in chosen}) == 1:
+            raise
+        remedy = "Undo the other files one by one, with their paths."
+        raise UndoRefused(refusal.code, refusal.message, remedy, refusal.lines) from refusal
+
+
+async def _names(files: Files, path: str) -> tuple[str, str]:
+    """The path as it is named, and the file that it leads to."""
     try:
         target = await files.resolve(path)
     except FileError as error:
         raise UndoRefused(error.code, error.message, error.remedy) from error
-    return along_path(made, (str(target.path), target.key))
+    return str(target.path), target.key
 
 
-def _nothing(history: History, turn: int | None, path: str | None, call: str | None) -> UndoRefused:
+def _chosen(history: History, turn: int | None, names: Sequence[str] | None, call: str | None) -> list[Made]:
+    if call is not None:
+        made = history.of_call(call, turn)
+    elif turn is not None:
+        made = history.of_turn(turn)
+    elif names is not None:
+        made = history.of_calls()
+    else:
+        made = history.of_last_turn()
+    return made if names is None else along_path(made, names)
+
+
+def _nothing(
+    history: History, files: Files, turn: int | None, path: str | None, names: Sequence[str] | None, call: str | None
+) -> UndoRefused:
     what = "".join(
         f" {name} {value}" for name, value in (("of turn", turn), ("of call", call), ("to", path)) if value is not None
     )
-    undone = any(
-        made.id in history.undone
-        for made in history.made.values()
-        if turn in (None, made.turn) and call in (None, made.call)
-    )
-    if undone:
+    made = [made for made in history.made.values() if turn in (None, made.turn) and call in (None, made.call)]
+    meant = made if names is None else along_path(made, names)
+    if made and not meant:
+        reason = f"This session made no change{what}."
+        return UndoRefused("NOTHING_TO_UNDO", reason, f"It changed {_listed(files, made)}.")
+    if any(made.id in history.undone for made in meant):
         reason = f"Every change{what} has been undone already."
         return UndoRefused("NOTHING_TO_UNDO", reason, "To redo it, undo the turn that undid it.")
     return UndoRefused(
         "NOTHING_TO_UNDO", f"This session made no change{what} that is kept.", "See what it did: redline show."
     )
+
+
+def _listed(files: Files, made: Sequence[Made]) -> str:
+    """The files that were changed, the last ones first, as they are named inside the workspace."""
+    root = files.roots[0]
+    paths = [Path(path) for path in dict.fromkeys(one.change.path for one in reversed(made))]
+    shown = [str(path.relative_to(root) if path.is_relative_to(root) else path) for path in paths[:_SHOWN_FILES]]
+    more = len(paths) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def _calls(taken: Iterable[Taken]) -> list[dict[str, Any]]:
