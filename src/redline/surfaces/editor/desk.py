@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from redline.files.local import LocalFiles
 from redline.files.seam import FileError
 from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError
 from redline.sessions.store import StoreError, Summary
 from redline.surfaces.editor.screen import NAME
-from redline.surfaces.editor.session import EditorSession, local_files
+from redline.surfaces.editor.session import EditorSession, files_of
 
 if TYPE_CHECKING:
+    from redline.files.seam import Files
+    from redline.gateway.archive import OpenSession
     from redline.surfaces.editor.backing import Backing
     from redline.surfaces.editor.greeting import Abilities
     from redline.surfaces.editor.screen import Wire
@@ -39,14 +42,14 @@ class Desk:
     async def new(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """`session/new`."""
         workspace = folder(params)
-        backing = self._backing
+        backing, local = self._backing, LocalFiles([workspace])
         with _told():
             opened = await backing.archive.start(
                 workspace, backing.agent, model=backing.model, surface=NAME, more=backing.facts
             )
             try:
                 session = await EditorSession.begin(
-                    backing, opened, workspace, local_files(workspace), self._wire, self._abilities, params
+                    backing, opened, workspace, self._files(local, opened), self._wire, self._abilities, params
                 )
             except RpcError:
                 await backing.archive.delete(opened.log.session)  # nothing was ever said in it
@@ -159,6 +162,9 @@ class Desk:
         self._open.clear()
         await self._backing.archive.close()
 
+    def _files(self, local: LocalFiles, opened: OpenSession) -> Files:
+        return files_of(local, opened.log.session, self._wire, self._abilities)
+
     async def _take_up(self, params: Mapping[str, Any]) -> EditorSession:
         name, workspace, backing = _session_name(params), folder(params), self._backing
         async with self._opening:
@@ -169,8 +175,9 @@ class Desk:
                 own = _own_folder(summary, workspace)
                 if summary.agent != backing.agent:
                     raise RpcError(INVALID_PARAMS, f"Session {name} is one of the agent {summary.agent!r}.")
-                files = local_files(own)
-                opened = await backing.archive.resume(name, files)
+                local = LocalFiles([own])
+                opened = await backing.archive.resume(name, local)
+                files = self._files(local, opened)
                 session = await EditorSession.begin(backing, opened, own, files, self._wire, self._abilities, params)
             self._open[name] = session
             session.greet()

@@ -8,15 +8,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from redline.files.local import LocalFiles
 from redline.gateway.conversation import Conversation
 from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from redline.surfaces.editor.blocks import logged_blocks, raw_blocks
+from redline.surfaces.editor.buffers import EditorFiles
 from redline.surfaces.editor.screen import NAME, EditorSurface
 from redline.transcript.rows import TurnEndRow
 
 if TYPE_CHECKING:
     from redline.agents.agent import Agent, AgentFactory, Host, Stop
+    from redline.files.local import LocalFiles
     from redline.files.seam import Files
     from redline.gateway.archive import OpenSession
     from redline.gateway.permissions import Approval
@@ -33,6 +34,7 @@ _APPROVALS: dict[str, tuple[str, str]] = {
 }
 OPTION = "approval"
 _AFTER_SECONDS = 0.05
+_LATER = "Load the session to see how it ended. Questions that nobody can answer count as no."
 
 
 class EditorSession:
@@ -133,7 +135,9 @@ class EditorSession:
             await asyncio.wait(running)
 
     async def finish(self) -> None:
-        """Wait for the turns that run."""
+        """Wait for the turns that run; the editor is gone."""
+        if self._turns:
+            await self.conversation.notice("EDITOR_GONE", "The editor is gone; the turn goes on, on the disk.", _LATER)
         while self._turns:
             await asyncio.wait(list(self._turns))
 
@@ -247,8 +251,9 @@ async def _opened(agent: Agent, conversation: Conversation) -> ProxiedAgent:
     return agent
 
 
-def local_files(workspace: Path) -> Files:
-    return LocalFiles([workspace])
+def files_of(local: LocalFiles, session: str, wire: Wire, abilities: Abilities) -> Files:
+    """The editor's buffers where it offers both reading and writing them, else the disk alone."""
+    return EditorFiles(local, wire, session) if abilities.buffers else local
 
 
 def _stop_reason(stop: Stop) -> str:

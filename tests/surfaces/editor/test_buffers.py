@@ -1,0 +1,129 @@
+"""The editor's buffers: what is typed and not saved counts, and whatever the editor does costs no bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from surfaces.editor.editor_client import Editor, Place, Refused, call, diffs, make_place, said
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BOTH = {"fs": {"readTextFile": True, "writeTextFile": True}}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return make_place(tmp_path)
+
+
+class Buffers:
+    """An editor's open files; it knows only one kind of line end, as many do."""
+
+    def __init__(self, editor: Editor, *, saves: bool = True) -> None:
+        self.texts: dict[str, str] = {}
+        self.saves = saves
+        self.written: list[str] = []
+        editor.serve["fs/read_text_file"] = self.read
+        editor.serve["fs/write_text_file"] = self.write
+
+    def read(self, params: dict[str, Any]) -> Any:
+        path = params["path"]
+        if path in self.texts:
+            return {"content": self.texts[path]}
+        if not Path(path).is_file():
+            raise Refused({"code": -32002, "message": "no such file"})
+        return {"content": Path(path).read_bytes().decode().replace("\r\n", "\n").removeprefix("\ufeff")}
+
+    def write(self, params: dict[str, Any]) -> Any:
+        self.texts[params["path"]] = params["content"].replace("\r\n", "\n")
+        self.written.append(params["path"])
+        if self.saves:
+            Path(params["path"]).write_bytes(self.texts[params["path"]].encode())
+        return {}
+
+
+def edit_of(old: str, new: str) -> list[dict[str, Any]]:
+    return [{"call": [call("read", path="a.txt")]},
+            {"call": [call("edit", path="a.txt", old_string=old, new_string=new)]}, {"text": "Done."}]  # fmt: skip
+
+
+@pytest.mark.parametrize("saves", [True, False])
+async def test_an_editor_that_knows_one_line_end_costs_no_bytes(place: Place, saves: bool) -> None:
+    path = place.workspace / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\nthree\n")
+    model = place.script(edit_of("two", "TWO"))
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        buffers = Buffers(editor, saves=saves)
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        assert path.read_bytes() == b"\xef\xbb\xbfone\r\nTWO\r\nthree\n"
+        assert buffers.texts[str(path)] == "one\nTWO\nthree\n"
+        edit = list(editor.held[session].calls.values())[-1]
+        assert edit["status"] == "completed"
+        assert len(diffs(edit["content"])) == 1
+
+
+async def test_what_is_not_saved_is_read_and_edited_and_stays(place: Place) -> None:
+    path = place.workspace / "a.txt"
+    path.write_bytes(b"one\r\ntwo\r\nthree\r\n")
+    model = place.script(edit_of("typed", "TYPED"))
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        buffers = Buffers(editor)
+        buffers.texts[str(path)] = "one\ntwo\ntyped\nthree\n"
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        read, edit = editor.held[session].calls.values()
+        assert "typed" in said(read["content"])
+        assert edit["status"] == "completed"
+        assert buffers.texts[str(path)] == "one\ntwo\nTYPED\nthree\n"
+        assert path.read_bytes() == b"one\r\ntwo\r\nTYPED\r\nthree\r\n"
+
+
+async def test_a_file_with_unsaved_changes_is_not_deleted_behind_the_editor(place: Place) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\n")
+    model = place.script(
+        [{"call": [call("read", path="a.txt")]}, {"call": [call("delete", path="a.txt")]}, {"text": "."}]
+    )
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        Buffers(editor).texts[str(path)] = "one\ntyped\n"
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        removal = list(editor.held[session].calls.values())[-1]
+        assert removal["status"] == "failed"
+        assert "STALE" in said(removal["content"])
+        assert path.read_text() == "one\n"
+
+
+async def test_an_editor_that_refuses_a_file_leaves_it_to_the_disk(place: Place) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\n")
+
+    def refuse(_: dict[str, Any]) -> Any:
+        raise Refused({"code": -32603, "message": "not in a project"})
+
+    async with place.editor(
+        "--model", place.script(edit_of("two", "TWO")), "--approval", "all", capabilities=BOTH
+    ) as editor:
+        answers: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "fs/read_text_file": refuse, "fs/write_text_file": refuse,
+        }  # fmt: skip
+        editor.serve.update(answers)
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        assert path.read_text() == "one\nTWO\n"
+
+
+async def test_an_editor_that_offers_only_one_of_both_is_not_asked(place: Place) -> None:
+    (place.workspace / "a.txt").write_text("one\ntwo\n")
+    model = place.script(edit_of("two", "TWO"))
+    capabilities = {"fs": {"readTextFile": True, "writeTextFile": False}}
+    async with place.editor("--model", model, "--approval", "all", capabilities=capabilities) as editor:
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        assert not editor.asked
+        assert (place.workspace / "a.txt").read_text() == "one\nTWO\n"
