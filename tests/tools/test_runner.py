@@ -230,9 +230,9 @@ async def test_a_wipe_or_a_large_cut_is_pointed_out_and_is_for_a_person(bench: R
     await bench.call("write", path="a.py", content="")
     cut, wipe = bench.requests
     assert cut.note is not None
-    assert "299 lines fewer" in cut.note
+    assert "large cut −300 +1" in cut.note
     assert wipe.note is not None
-    assert "empties" in wipe.note
+    assert "empties the file" in wipe.note
     assert (cut.allow_session, wipe.allow_session) == (False, False)
 
 

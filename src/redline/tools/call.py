@@ -102,7 +102,7 @@ class RunningCall:
         for step in await self.plan() if steps is None else steps:
             # Of two steps on one file the second depends on what the first does: it is proposed when its turn comes.
             if step.target.key not in proposals:
-                proposals[step.target.key] = await propose(step, self.files, self._knowledge, self._journal.recorder)
+                proposals[step.target.key] = await self._proposal(step, self._knowledge)
         self._approved = list(proposals.values())
         return [proposal.change for proposal in self._approved if proposal.change is not None]
 
@@ -270,10 +270,14 @@ class RunningCall:
                 return proposal
         return None
 
+    async def _proposal(self, step: Step, knowledge: Knowledge | None) -> Proposal:
+        journal = self._journal
+        return await propose(step, self.files, knowledge, journal.recorder, keep_limit=journal.store.file_limit)
+
     async def _propose_anew(self, step: Step, *, asked: bool) -> Proposal:
         """Of a step that was not approved as it now stands: record what it would do now, and ask."""
         try:
-            proposal = await propose(step, self.files, None if asked else self._knowledge, self._journal.recorder)
+            proposal = await self._proposal(step, None if asked else self._knowledge)
         except FileError as error:
             if not asked or error.code not in _MOVED_ON:
                 raise
@@ -302,8 +306,7 @@ class RunningCall:
 
     def _note_landed(self, landed: Landed) -> None:
         self._landed.append(landed)
-        if landed.warning:
-            self._warnings.append(landed.warning)
+        self._warnings += landed.warnings
         outcome = landed.outcome
         if outcome.after is None:
             return

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from redline.changes.codec import to_json
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
-from redline.tools.proposal import refuse_masks, unchanged
+from redline.tools.proposal import refuse_masks, unchanged, unkept
 from redline.tools.tool import Step, ToolError
 from redline.tools.verdict import Verdict, judge, look_at, places
 from redline.workspace.store import BytesError, ByteStore
@@ -39,9 +39,7 @@ class Landed:
     outcome: Outcome
     change: FileChange
     """As the intent keeps it."""
-    kept: bool
-    """The store of bytes holds both sides, so it can be taken back."""
-    warning: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ class Journal:
         async def before_commit(outcome: Outcome) -> None:
             if check_masks:
                 refuse_masks(step.action, outcome)
-            intent.change, intent.kept = await self._record(outcome, turn, call, facts, early)
+            intent.change, intent.unkept = await self._record(outcome, turn, call, facts, early)
             intent.outcome = outcome
 
         try:
@@ -140,8 +138,9 @@ class Journal:
 
     async def _record(
         self, outcome: Outcome, turn: int, call: str, facts: Mapping[str, Any], early: _Early | None
-    ) -> tuple[FileChange, bool]:
-        """Make the mutation recoverable: when this returns, bytes and intent are on the disk."""
+    ) -> tuple[FileChange, str | None]:
+        """Make the mutation recoverable: when this returns, bytes and intent are on the disk. The second of the result:
+        what cannot be done with the change, because bytes of it are not kept."""
         try:
             storing = early.of(outcome) if early is not None else None
             if storing is None:
@@ -150,6 +149,7 @@ class Journal:
                 change = await self.recorder.change(outcome, "result")
             finally:
                 kept = await storing
+            lost = unkept(outcome, kept)
             data = {
                 "turn": turn,
                 "call": call,
@@ -159,7 +159,7 @@ class Journal:
                 **_moved(outcome),
                 "before": _blob(outcome.before),
                 "after": _blob(outcome.after),
-                "kept": kept,
+                "kept": lost is None,
                 "change": to_json(change),
                 **facts,
             }
@@ -168,10 +168,11 @@ class Journal:
             raise ToolError(error.code, f"{error.message} The file is untouched.", error.remedy) from error
         except GateError as error:
             raise ToolError("REFUSED", f"The log cannot keep the change: {error}. The file is untouched.") from error
-        return change, kept
+        return change, lost
 
-    async def _store(self, outcome: Outcome) -> bool:
-        """Keep both sides durably. False: one is over the store's bound, or over the one of the diff basis."""
+    async def _store(self, outcome: Outcome) -> frozenset[Blob]:
+        """Keep both sides durably; those that are kept. One is not that is over the store's bound, or over the one of
+        the diff basis."""
         sides = [side for side in (outcome.before, outcome.after) if side is not None]
         held = [(side.data, side.blob) for side in sides if side.data is not None]
         try:
@@ -180,7 +181,7 @@ class Journal:
             )
         except BytesError as error:
             raise ToolError(error.code, f"{error.message} The file is untouched.", error.remedy) from error
-        return len(held) == len(sides) and all(blob is not None for blob in blobs)
+        return frozenset(blob for blob in blobs if blob is not None)
 
 
 def _sizes_tell(outcome: Outcome) -> bool:
@@ -193,9 +194,9 @@ class _Early:
     """Bytes that are being stored before it is certain that they are the ones."""
 
     foreseen: Outcome
-    storing: asyncio.Future[bool]
+    storing: asyncio.Future[frozenset[Blob]]
 
-    def of(self, outcome: Outcome) -> asyncio.Future[bool] | None:
+    def of(self, outcome: Outcome) -> asyncio.Future[frozenset[Blob]] | None:
         """What to wait for, if this is the mutation that was foreseen."""
         before, after = _blob(self.foreseen.before), _blob(self.foreseen.after)
         return self.storing if (_blob(outcome.before), _blob(outcome.after)) == (before, after) else None
@@ -212,12 +213,12 @@ class _Intent:
 
     outcome: Outcome | None = None
     change: FileChange | None = None
-    kept: bool = False
+    unkept: str | None = None
 
     def landed(self, warning: str | None = None) -> Landed:
         assert self.outcome is not None
         assert self.change is not None
-        return Landed(self.outcome, self.change, self.kept, warning)
+        return Landed(self.outcome, self.change, tuple(filter(None, (self.unkept, warning))))
 
 
 def _blob(content: Content | None) -> Blob | None:

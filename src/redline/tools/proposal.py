@@ -22,10 +22,10 @@ from redline.files.seam import (
     WriteBytes,
 )
 from redline.sessions.redaction import holds_mask, new_masks
-from redline.tools.diff_card import links_of, through_link
+from redline.tools.diff_card import large_cut, links_of, through_link
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from redline.changes.record import FileChange
     from redline.tools.knowledge import Knowledge
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 _HELD = 2 << 20
 """Bytes of both sides that a proposal holds on to."""
-_LARGE_CUT = 20
-"""Removed lines from which a cut of most of a file is pointed out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +55,11 @@ class Proposal:
     """As previewed, with its bytes; None where they are too many to be held until somebody has answered."""
 
 
-async def propose(step: Step, files: Files, knowledge: Knowledge | None, recorder: Recorder) -> Proposal:
+async def propose(
+    step: Step, files: Files, knowledge: Knowledge | None, recorder: Recorder, *, keep_limit: int
+) -> Proposal:
     """Preview one step. `knowledge` None: do not ask whether the model has seen the file, because a person is about
-    to approve the change as it now stands.
+    to approve the change as it now stands. `keep_limit`: bytes of a file that the store keeps.
 
     Raises `FileError`, with the file as it was.
     """
@@ -71,7 +71,10 @@ async def propose(step: Step, files: Files, knowledge: Knowledge | None, recorde
     change = await recorder.change(outcome, "proposed")
     size = sum(side.size for side in (outcome.before, outcome.after) if side is not None)
     links = tuple(_sentence(through_link(name, real)) for name, real in links_of(outcome).items())
-    return Proposal(step, expected, change, tuple(_notes(change)), links, outcome=outcome if size <= _HELD else None)
+    sides = [side for side in (outcome.before, outcome.after) if side is not None]
+    kept = {side.blob for side in sides if side.data is not None and side.size <= keep_limit}
+    notes = (*_notes(change), *filter(None, [unkept(outcome, kept)]))
+    return Proposal(step, expected, change, notes, links, outcome=outcome if size <= _HELD else None)
 
 
 async def _preview(step: Step, files: Files, knowledge: Knowledge | None) -> Outcome:
@@ -92,6 +95,20 @@ async def _preview(step: Step, files: Files, knowledge: Knowledge | None) -> Out
         raise
     knowledge.check(target.key, str(target.path), outcome.before.blob if outcome.before else None)
     return outcome
+
+
+def unkept(outcome: Outcome, kept: Collection[Blob]) -> str | None:
+    """What nobody can do with a change later, because the store of bytes holds only the sides `kept`. None: nothing."""
+    before, after = outcome.before, outcome.after
+    if all(side is None or side.blob in kept for side in (before, after)):
+        return None
+    place = outcome.moved_to or outcome.target
+    size = max(side.size for side in (before, after) if side is not None)
+    lost = f"{place.key} is too large for its bytes to be kept ({size} bytes): no patch can be made of this change"
+    same_bytes = before is not None and after is not None and before.blob == after.blob
+    if before is None or before.blob in kept or same_bytes:
+        return f"{lost}."
+    return f"{lost}, and it cannot be undone."
 
 
 def unchanged(outcome: Outcome) -> bool:
@@ -164,11 +181,9 @@ def _notes(change: FileChange) -> Iterator[str]:
         yield f"No preview of {change.path}: the file is over the size that is compared."
     elif change.file_type == "binary":
         yield f"No preview of {change.path}: it is a binary file."
-    if change.operation == "modify" and change.before is not None and change.after is not None:
-        if change.before.size > 0 and change.after.size == 0:
-            yield f"This empties {change.path}."
-        elif change.removed - change.added >= _LARGE_CUT and change.after.size * 2 < change.before.size:
-            yield f"This cuts most of {change.path}: {change.removed - change.added} lines fewer."
+    cut = large_cut(change)
+    if cut is not None:
+        yield f"{change.path}: {cut}."
     if change.truncated:
         yield f"The change of {change.path} is too large to show whole."
 

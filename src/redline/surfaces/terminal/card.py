@@ -174,7 +174,7 @@ def _without_hunks(frame: Frame, change: FileChange) -> None:
         sizes = [f"{side.size} bytes" for side in (before, after) if side is not None]
         frame.note(Text(" become ".join(sizes), style=QUIET))
     elif change.file_type == "unknown":
-        frame.note(Text("No text to compare: too large, or its bytes are not at hand.", style=QUIET))
+        frame.note(Text("No text to compare, and no patch: too large, or its bytes are not kept.", style=QUIET))
     elif change.truncated:
         frame.note(Text("Too large for the log.", style=QUIET))
     elif change.operation == "add":
