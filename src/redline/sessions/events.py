@@ -13,7 +13,7 @@ they do not know and keep its place. A file change inside `data` is the JSON for
 | agent/started       | name, version?, model?                                                                         |
 | agent/exited        | reason, code?                                                                                  |
 | agent/update        | anything else that an agent sends, verbatim                                                    |
-| turn/started        | turn (from 1), source (the surface, or "undo"), rule                                           |
+| turn/started        | turn (from 1), source (the surface, or "undo"), rule; paths?: of an undo                       |
 | turn/ended          | turn, reason: completed, cancelled, failed, limit, interrupted; error?: {code, message, remedy}|
 | user/message        | turn, content: blocks                                                                          |
 | assistant/message   | turn, message (id), text: a further part of that message; parts of one id join without a gap   |
@@ -31,9 +31,11 @@ they do not know and keep its place. A file change inside `data` is the JSON for
 |                     | proposed?: what a foreign agent reported and did not do                                        |
 | permission/asked    | turn, call, request (id), title, changes, options: {id, kind, name}                            |
 | permission/answered | turn, call, request, outcome: allow_once, allow_session, reject, cancelled, unavailable; by |
-| file/intent         | turn, call, operation, path, real, moved_to?, before, after (blobs or null), kept, change      |
+| file/intent         | turn, call, operation, path, real, moved_to?, moved?: {real}, before, after (blobs or null),   |
+|                     | kept, change; of an undo: reverts (as took), steps (how many it has in all)                    |
 | workspace/changed   | turn, changes, during?: call ids                                                               |
-| change/reverted     | turn, call, of: [{turn, call}], changes                                                        |
+| change/reverted     | turn, call, of: [{turn, call}], changes, took: [{turn, call, seq, index, hunk?}], the changes  |
+|                     | that it took back; status?: of one that was cut off: completed, interrupted, unknown           |
 
 `kept` of an intent: the store of bytes holds both sides. A block is `{type: "text", text}` or
 `{type: "image", blob, bytes, media_type}`.
