@@ -151,7 +151,9 @@ def foreign_factory(foreign: Foreign, chosen: Choices | None, files: LocalFiles,
     from redline.agents.acp.agent import AcpFactory, AcpOptions
     from redline.agents.acp.link import Choices
 
-    options = AcpOptions(foreign.name, foreign.command, chosen or Choices(), environment=foreign.environment)
+    options = AcpOptions(
+        foreign.name, foreign.command, chosen or Choices(), environment=foreign.environment, asks_in=foreign.asks_in
+    )
     return AcpFactory(options, files, session.store, session.redactor)
 
 

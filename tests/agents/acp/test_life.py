@@ -34,6 +34,7 @@ from agents.acp.puppetry import (
 )
 from captures.recorded import Onlooker
 from redline.agents.acp.link import Choices
+from redline.sessions.store import StoreError
 from redline.transcript.rows import FoundRow, OtherRow, TurnEndRow
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 41))
@@ -335,3 +336,43 @@ async def test_a_call_is_told_soon_after_its_end_and_not_only_at_the_end_of_the_
         assert not running.done()
         assert time.monotonic() - begun < 25
         await running
+
+
+async def test_a_turn_that_is_stopped_while_the_agent_starts_leaves_nothing_half_started(tmp_path: Path) -> None:
+    async with puppet(tmp_path, [say("hello")], silent=["initialize"]) as live:
+        running = asyncio.create_task(turn(live))
+        await asyncio.sleep(0.5)
+        await live.conversation.cancel()
+        assert await running == "cancelled"
+        (tmp_path / "script.json").write_text(json.dumps({"prompts": [[say("hello")]]}))
+        assert await turn(live) == "completed"
+        assert said(live) == ["hello"]
+
+
+async def test_a_mode_in_which_the_agent_decides_by_itself_is_said(tmp_path: Path) -> None:
+    new = {
+        "modes": {"currentModeId": "auto", "availableModes": [{"id": "auto", "name": "A"}, {"id": "ask", "name": "B"}]}
+    }
+    async with puppet(tmp_path, [], new=new, options={"asks_in": "ask"}) as live:
+        await turn(live)
+        assert notices(live) == ["AGENT_DECIDES"]
+    async with puppet(tmp_path, [], new=new, options={"asks_in": "ask", "choices": Choices(mode="ask")}) as live:
+        await turn(live)
+        assert not notices(live)
+
+
+async def test_a_log_that_takes_nothing_more_ends_the_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [say("one"), start("c", title="Edit", kind="edit"), {"sleep": 30}]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        append = live.session.log.append
+
+        async def full(type_: str, data: dict[str, Any], **more: Any) -> Any:
+            if type_ == "tool/call":
+                raise StoreError("NO_SPACE", "The disk is full.", "Make room.")
+            return await append(type_, data, **more)
+
+        monkeypatch.setattr(live.session.log, "append", full)
+        begun = time.monotonic()
+        assert await turn(live) == "failed"
+        assert time.monotonic() - begun < 25
+        assert "NO_SPACE" in notices(live)

@@ -52,6 +52,8 @@ class AcpOptions:
     """What the client behind us says that it can do, told to the agent as it is."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further ones of its session, such as `mcpServers`."""
+    asks_in: str = ""
+    """The mode in which it asks before it changes files, where it is known not to start in it."""
     greeting_seconds: float = GREETING_SECONDS
     cancel_seconds: float = CANCEL_SECONDS
 
@@ -104,13 +106,20 @@ class AcpAgent:
         self._client = Client(log, self._calls, self._watch, questions, self._texts, self._terminals)
         self._link: Link | None = None
         self._reading: asyncio.Task[None] | None = None
-        self._past: Past | None = None
+        self._past = Past()
+        self._taking_up: asyncio.Task[None] | None = None
         self.offers = Offers()
         """What there is to choose from, as it was when the session was opened."""
 
     async def take_up(self, interrupted: Sequence[int]) -> None:
         """Look at the workspace for the first time. What changed since the last look of a process that was killed in
-        the turns `interrupted` is shown as found in the last of them."""
+        the turns `interrupted` is shown as found in the last of them; else nobody has to wait for that look but the
+        first prompt."""
+        self._taking_up = asyncio.get_running_loop().create_task(self._take_up(interrupted))
+        if interrupted:
+            await self._taking_up
+
+    async def _take_up(self, interrupted: Sequence[int]) -> None:
         self._past = await Past.read(self._log)
         found = await self._watch.start(self._past.changes)
         if found and interrupted:
@@ -122,7 +131,6 @@ class AcpAgent:
         try:
             link = await self.connect(turn)
         except LinkError as problem:
-            await self._drop()
             return Stop("failed", problem.code, problem.message, problem.remedy)
         await self._watch.refresh()
         self._calls.begin(turn)
@@ -132,7 +140,7 @@ class AcpAgent:
         asking = asyncio.ensure_future(link.ask("session/prompt", adapter.prompt(self._client.session, blocks)))
         over: Over = "broken"
         try:
-            answer = await asyncio.shield(asking)
+            answer = await self._answer(asking)
             over = "ended"
             stop = await self._stop_for(turn, answer)
         except LinkError as problem:
@@ -150,18 +158,31 @@ class AcpAgent:
     async def close(self) -> None:
         """End the agent with everything that it started."""
         await self._drop()
+        if self._taking_up is not None:
+            self._taking_up.cancel()
+            await asyncio.wait({self._taking_up})
         await self._watch.close()
 
     # A session with the agent.
 
     async def connect(self, turn: int) -> Link:
         """The agent, running and in a session, for `turn`; nothing is done where it is. Raises `LinkError`."""
-        if self._past is None:
-            await self.take_up(())
-        assert self._past is not None
         if self._link is not None and not self._link.connection.closed:
             return self._link
         await self._drop()
+        try:
+            link = await self._started()
+            if self._taking_up is None:
+                await self.take_up(())
+            assert self._taking_up is not None
+            await asyncio.shield(self._taking_up)
+            await self._open_session(link, turn, self._past)
+        except BaseException:
+            await to_its_end(self._drop())
+            raise
+        return link
+
+    async def _started(self) -> Link:
         options = self._options
         link = await Link.open(
             options.command, self._workspace, self._client,
@@ -172,7 +193,6 @@ class AcpAgent:
         self._reading = asyncio.get_running_loop().create_task(link.connection.run())
         await link.greet(options.declared)
         self._texts.missing_is_empty = takes_missing_for_error(link.name or options.name)
-        await self._open_session(link, turn, self._past)
         return link
 
     async def _open_session(self, link: Link, turn: int, past: Past) -> None:
@@ -188,6 +208,8 @@ class AcpAgent:
         past.session = self._client.session
         self.offers = offers
         await self._remember(link, offers, choices)
+        if self._options.asks_in and offers.mode not in ("", self._options.asks_in):
+            await self._log.append("notice/raised", {"turn": turn, **_decides(offers.mode, self._options.asks_in)})
 
     async def _resumed(self, link: Link, past: Past, folder: str) -> Offers | None:
         """None: the agent cannot go on where it was."""
@@ -214,6 +236,17 @@ class AcpAgent:
         await self._log.append("session/state", {"agent": dict(self._client.state)})
 
     # The end of a turn.
+
+    async def _answer(self, asking: asyncio.Future[Any]) -> Any:
+        """The agent's answer to a prompt. A log that takes nothing more ends the agent: what it does could not be
+        told."""
+        fault = self._client.fault = asyncio.get_running_loop().create_future()
+        await asyncio.wait({asking, fault}, return_when=asyncio.FIRST_COMPLETED)
+        if not fault.done():
+            return asking.result()
+        asking.cancel()
+        await self._drop()
+        raise fault.result()
 
     async def _stop_for(self, turn: int, answer: object) -> Stop:
         held = answer if isinstance(answer, Mapping) else {}
@@ -282,6 +315,15 @@ _FORGOTTEN = {
     "message": "The agent remembers nothing of the earlier turns: it cannot take up a session again.",
     "remedy": "Tell it what it needs to know. Redline's own log of the session is whole.",
 }
+
+
+def _decides(mode: str, asks_in: str) -> dict[str, str]:
+    return {
+        "level": "info",
+        "code": "AGENT_DECIDES",
+        "message": f"The agent works in its mode {mode!r}, in which it decides by itself what to ask you.",
+        "remedy": f"--mode {asks_in} makes it ask before it changes files.",
+    }
 
 
 def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:

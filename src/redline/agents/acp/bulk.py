@@ -34,6 +34,13 @@ class Bulk:
                     place["blob"] = blob
         return as_json(slimmed)
 
+    async def fetched(self, blob: str) -> bytes | None:
+        """Bytes that were kept; None: they are not at hand."""
+        try:
+            return await asyncio.to_thread(self._store.get, self._session, blob)
+        except BytesError:
+            return None
+
     async def keep(self, *data: bytes) -> list[str | None]:
         """Blob ids; None for what could not be kept: it is a courtesy, and its failure fails nothing."""
         try:

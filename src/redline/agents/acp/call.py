@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,6 +102,8 @@ class ForeignCall:
     shared: bool = False
     """A change was found that may be its work, or that of another call."""
     warnings: list[str] = field(default_factory=list)
+    heard: dict[str, int] = field(default_factory=dict)
+    """What the fields were that were forgotten, so that a repetition can be told from another call."""
     told: dict[str, Any] = field(default_factory=dict)
     """What the log holds of it, by field, so that nothing is said twice."""
     due: float = 0.0
@@ -156,12 +159,20 @@ class ForeignCall:
         return any(line.rstrip("\r") in signed for hunk in step.change.hunks for line in hunk.lines)
 
     def forget(self) -> None:
-        """It is over: keep what identifies it, not the texts that were sent."""
+        """It is over and logged: keep what identifies it, not the texts that were sent, nor the bytes."""
+        self.heard |= {name: _digest(self.fields[name]) for name in ("rawInput", "content") if self.fields.get(name)}
         keep = ("title", "kind", "status", "name")
         evidence_kept = self.evidence
         self.fields = {name: self.fields[name] for name in keep if name in self.fields}
         self.diffs = []
+        self.output = ""
+        self.steps = [Step(step.change, None, None) for step in self.steps]
         self._evidence = evidence_kept
+
+    def differs(self, said: CallSaid) -> bool:
+        """Of a call that is over: a start with its id says other things, so it is another call."""
+        others = [name for name in self.heard if said.fields.get(name)]
+        return any(_digest(said.fields[name]) != self.heard[name] for name in others)
 
     def _take_terminal(self, meta: object) -> None:
         """Output of a command as some agents send it: piece by piece, beside the fields of the protocol."""
@@ -172,6 +183,10 @@ class ForeignCall:
             self.output = (self.output + piece["data"])[-OUTPUT_KEPT:]
         if isinstance(ending, Mapping):
             self.exit = {"exit_code": ending.get("exit_code"), "signal": ending.get("signal")}
+
+
+def _digest(value: Any) -> int:
+    return hash(json.dumps(value, sort_keys=True))
 
 
 def _target(path: str) -> Target:

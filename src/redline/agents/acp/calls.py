@@ -83,7 +83,7 @@ class Calls:
     def find(self, said: CallSaid) -> ForeignCall:
         """The call that a message is about, or a new one."""
         known = self._calls.get((self.turn, said.call))
-        if known is not None and said.starts and known.closed and _is_another(known, said):
+        if known is not None and said.starts and known.closed and known.differs(said):
             number = 2
             while (self.turn, f"{said.call}#{number}") in self._calls:
                 number += 1
@@ -244,6 +244,9 @@ class Calls:
         meta = await self._meta(call)
         if meta:
             data["meta"] = meta
+        for name in ("arguments", "content", "proposed", "meta"):
+            if not data.get(name) and (known := call.told.get("result", {}).get(name)):
+                data[name] = known  # what was told is not taken back where it was only forgotten
         if verdict.warnings:
             data["warnings"] = list(verdict.warnings)
         if verdict.error is not None:
@@ -256,6 +259,7 @@ class Calls:
         call.told["result"] = data
         call.closed, call.stale = True, False
         await self._append("tool/result", call, data)
+        call.forget()
 
     async def finish(self, over: Over) -> None:
         """The turn is over: what has no end gets one."""
@@ -263,7 +267,6 @@ class Calls:
             for call in self.of_turn():
                 if not call.closed:
                     await self.close(call, over=over)
-                call.forget()
         finally:
             self.running = False
 
@@ -284,9 +287,19 @@ class Calls:
     async def _net(self, call: ForeignCall) -> tuple[FileChange, ...]:
         if len(call.steps) == 1:
             return (call.steps[0].change,)
+        call.steps = [await self._whole(step) for step in call.steps]
         outcomes = [step.outcome() for step in call.steps]
         changes = await net(outcomes, [step.change for step in call.steps], self._recorder)
         return tuple(replace(change, provenance="observed") for change in changes)
+
+    async def _whole(self, step: Step) -> Step:
+        """With its bytes, which were forgotten once its call was over."""
+        before, after = step.before, step.after
+        if before is None and step.change.before is not None and step.change.before.blob:
+            before = await self._bulk.fetched(step.change.before.blob)
+        if after is None and step.change.after is not None and step.change.after.blob:
+            after = await self._bulk.fetched(step.change.after.blob)
+        return Step(step.change, before, after)
 
     def _output(self, call: ForeignCall) -> str:
         parts = [call.evidence.text if call.fields.get("content") else "", call.output]
@@ -342,15 +355,6 @@ def _in_words(content: Sequence[Any]) -> bool:
         return True
     block = content[0].get("content") if len(content) == 1 and isinstance(content[0], Mapping) else None
     return not content or (isinstance(block, Mapping) and block.keys() == {"type", "text"} and len(content[0]) == 2)
-
-
-def _is_another(known: ForeignCall, said: CallSaid) -> bool:
-    """A start with the id of a call that has ended and been told: another call, where it says other things."""
-    given, content = said.fields.get("rawInput"), said.fields.get("content")
-    return bool(
-        (given and known.told.get("arguments") and given != known.fields.get("rawInput", given))
-        or (content and content != known.fields.get("content", content) and said.fields.get("title"))
-    )
 
 
 def _fits(call: ForeignCall, asked: ForeignCall) -> bool:

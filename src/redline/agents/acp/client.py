@@ -10,6 +10,7 @@ from redline.agents.acp.normalise import CallSaid, Other, Plan, State, Text, sai
 from redline.protocol.adapter import permission_answer
 from redline.protocol.connection import METHOD_NOT_FOUND, RpcError
 from redline.sessions.gate import as_json
+from redline.sessions.store import StoreError
 
 if TYPE_CHECKING:
     from redline.agents.acp.calls import Calls
@@ -47,6 +48,8 @@ class Client:
         self.listening = False
         """False: what the agent tells is the past, which our own log knows better."""
         self.state: dict[str, Any] = {}
+        self.fault: asyncio.Future[StoreError] | None = None
+        """Gets what keeps the log from taking what the agent says."""
         self.beyond: Beyond | None = None
         self._log = log
         self._calls = calls
@@ -73,10 +76,15 @@ class Client:
         heard = said(params.get("update"))
         if heard is None and self.listening and self.beyond is not None:
             await self.beyond.notified(method, params)
-        if isinstance(heard, State):
-            await self.take_state(heard)
-        elif self.listening and heard is not None:
-            await self._hear(heard)
+        try:
+            if isinstance(heard, State):
+                await self.take_state(heard)
+            elif self.listening and heard is not None:
+                await self._hear(heard)
+        except StoreError as error:
+            if self.fault is not None and not self.fault.done():
+                self.fault.set_result(error)
+            raise
 
     async def _hear(self, heard: Text | CallSaid | Plan | Other) -> None:
         if isinstance(heard, Text):

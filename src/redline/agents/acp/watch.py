@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_LONG_SECONDS = 5.0
+"""A first look that takes longer is said to be going on."""
+_FIRST_LOOK = {
+    "level": "info",
+    "code": "FIRST_LOOK",
+    "message": "The workspace is being read for the first time, so that every change can be told; this takes a moment.",
+}
 _HELD_SECONDS = 0.5
 """So long a change that nobody has named may wait for a call that does."""
 
@@ -51,7 +58,15 @@ class Watch:
 
     async def start(self, known: Mapping[str, FileChange]) -> Sequence[Found]:
         """Take the first snapshot; what has changed since the last one of an earlier process."""
-        sweep = await self.observer.start(known=known)
+        looking = asyncio.ensure_future(self.observer.start(known=known))
+        try:
+            done, _ = await asyncio.wait({looking}, timeout=_LONG_SECONDS)
+            if not done:
+                await self._log.append("notice/raised", {"turn": self._calls.turn, **_FIRST_LOOK})
+            sweep = await looking
+        except asyncio.CancelledError:
+            looking.cancel()
+            raise
         await self._said(sweep.limited)
         self._since = asyncio.get_running_loop().time()
         self._task = asyncio.get_running_loop().create_task(self._run())
