@@ -13,6 +13,7 @@ from redline.gateway.rule import REPEATED
 from redline.sessions.store import StoreError
 from redline.tools.builtin import builtin_toolset
 from redline.transcript.fold import rows
+from redline.workspace.store import BytesError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -265,9 +266,10 @@ async def test_an_undo_between_turns_is_heard_by_the_agent(place: Parlour) -> No
     assert turns == [1, 2, 3]
 
 
-async def test_a_full_disk_ends_the_turn_with_the_reason(place: Parlour) -> None:
+@pytest.mark.parametrize("kind", [StoreError, BytesError])
+async def test_a_full_disk_ends_the_turn_with_the_reason(place: Parlour, kind: type[Exception]) -> None:
     async def fail(_: Puppet, __: int) -> None:
-        raise StoreError("NO_SPACE", "The disk is full.", "Make room.")
+        raise kind("NO_SPACE", "The disk is full.", "Make room.")
 
     conversation = await place.begin(factory=Puppet(fail))
     stop = await conversation.prompt("go", source="terminal")

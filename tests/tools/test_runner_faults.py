@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from redline.files.seam import Write
 from redline.sessions.store import StoreError
-from redline.tools.tool import ToolOutput, text_block
+from redline.tools.tool import Step, ToolOutput, text_block
 from redline.workspace.store import BytesError, ByteStore
 from runner_bench import RunnerBench, opened
 
@@ -93,6 +95,56 @@ async def test_calls_that_were_opened_before_the_log_failed_are_closed(bench: Ru
         )
     assert (await bench.last("tool/result"))["status"] == "failed"
     assert list(bench.workspace.iterdir()) == []
+
+
+def no_room_for(bench: RunnerBench, size: int) -> None:
+    """The store of the log takes no event of more bytes than this."""
+    submit = bench.store.submit
+
+    def failing(events: Any, *, durable: bool, settled: Callable[[StoreError | None], None]) -> None:
+        if any(len(json.dumps(event.data)) > size for event in events):
+            error = StoreError("NO_SPACE", "The disk is full.", "Free some space.")
+            asyncio.get_running_loop().call_soon(settled, error)
+        else:
+            submit(events, durable=durable, settled=settled)
+
+    bench.store.submit = failing
+
+
+async def test_a_call_that_the_log_has_no_room_for_fails_and_is_recorded_as_failed(bench: RunnerBench) -> None:
+    await bench.seen("a.txt", "a\n")
+    no_room_for(bench, 2000)
+    large, small = await bench.run(
+        bench.call_of("write", path="a.txt", content="x\n" * 5000), bench.call_of("write", path="b.txt", content="b\n")
+    )
+    assert large.error is not None
+    assert (large.status, large.error.code, large.error.remedy) == ("failed", "NO_SPACE", "Free some space.")
+    assert bench.text("a.txt") == "a\n"
+    assert (small.status, bench.text("b.txt")) == ("completed", "b\n")
+    started, _ = [event.data for event in await bench.events("tool/call")][-2:]
+    assert started["proposal_error"]["code"] == "NO_SPACE"
+    failed, completed = [event.data for event in await bench.events("tool/result")][-2:]
+    assert (failed["status"], failed["error"]["code"], completed["status"]) == ("failed", "NO_SPACE", "completed")
+
+
+async def test_a_result_that_the_log_has_no_room_for_is_recorded_in_a_few_bytes(bench: RunnerBench) -> None:
+    await bench.seen("a.txt", "a\n")
+    no_room_for(bench, 2000)
+
+    async def talk(_: Any, context: Any) -> list[Any]:
+        await context.apply(Step(await context.files.resolve("a.txt"), Write("b\n")))
+        return [text_block("x" * 5000)]
+
+    bench.script.body = talk
+    result = await bench.call("script", command="go")
+    assert "NO_SPACE" in result.warnings[-1]
+    assert result.content == [text_block("x" * 5000)]
+    recorded = await bench.last("tool/result")
+    assert recorded["status"] == "completed"
+    assert "could not be recorded" in recorded["content"][0]["text"]
+    assert "NO_SPACE" in recorded["warnings"][-1]
+    [change] = await bench.logged_changes()
+    assert (change.path, change.added, change.removed) == (str(bench.workspace / "a.txt"), 1, 1)
 
 
 async def test_a_write_that_reached_nothing_is_no_success(bench: RunnerBench, monkeypatch: pytest.MonkeyPatch) -> None:

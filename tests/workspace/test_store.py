@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from pathlib import Path
 
 import pygit2
@@ -14,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redline.workspace import disk
+from redline.sessions.store import StoreError
+from redline.workspace import disk, loose
 from redline.workspace.store import BytesError, ByteStore, blob_id
 
 WRITER = Path(__file__).with_name("bytes_writer.py")
@@ -289,6 +291,9 @@ async def test_a_log_puts_large_things_through_its_own_side_of_the_store(store: 
     assert blob is not None
     assert store.get("s", blob) == b"large"
     assert await ByteStore(store.root, file_limit=3).sink("s").put(b"large") is None
+    with pytest.raises(StoreError) as refused:  # what a log can tell from a fault of its own
+        await store.sink("no/session").put(b"large")
+    assert refused.value.code == "BAD_SESSION"
 
 
 def test_threads_keep_everything_that_they_are_promised(store: ByteStore) -> None:
@@ -338,3 +343,11 @@ def test_several_processes_killed_at_any_moment_lose_nothing_that_was_promised(s
         data = fresh.get("s", blob)
         assert data is not None
         assert blob_id(data) == blob
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_525, 65_526, 65_527, 65_535, 65_536, 131_061, 131_062, 200_000])
+def test_an_object_that_is_stored_plain_reads_as_one_that_is_compressed(size: int) -> None:
+    data = os.urandom(size)
+    assert zlib.decompress(loose.stored(data)) == zlib.decompress(loose.compressed(data)) == loose.header(data) + data
+    assert loose.unpacked(loose.stored(data)) == data
+    assert loose.unpacked(loose.stored(data)[:-1]) is None

@@ -116,7 +116,7 @@ class Archive:
     ) -> OpenSession:
         """A new session with its first event. `more` goes into `session/started` beside what this knows itself."""
         session = new_session_name()
-        log = await SessionLog.create(self.store, self.redactor, session=session, blobs=_Sink(self.bytes, session))
+        log = await SessionLog.create(self.store, self.redactor, session=session, blobs=self.bytes.sink(session))
         lease = await self._take(log.session)
         data = {"workspace": str(workspace), "agent": agent, "surface": surface, "redline": redline.__version__}
         try:
@@ -132,7 +132,7 @@ class Archive:
         await self.summary(session)
         lease = await self._take(session)
         try:
-            log = await SessionLog.open(self.store, self.redactor, session, blobs=_Sink(self.bytes, session))
+            log = await SessionLog.open(self.store, self.redactor, session, blobs=self.bytes.sink(session))
             recovery = await recover(log, self.bytes, files)
         except BaseException:
             lease.release()
@@ -166,18 +166,6 @@ class Archive:
 
     async def _take(self, session: str) -> Lease:
         return await asyncio.to_thread(Lease.take, self._leases, session)
-
-
-@dataclass(frozen=True, slots=True)
-class _Sink:
-    """The store of bytes as a session's log needs it; writing waits for the disk, so it runs in a thread."""
-
-    store: ByteStore
-    session: str
-
-    async def put(self, data: bytes) -> str | None:
-        [blob] = await asyncio.to_thread(self.store.put, self.session, data)
-        return blob
 
 
 def _make_private(data: Path) -> None:

@@ -17,6 +17,7 @@ from redline.sessions.store import StoreError
 from redline.tools.recovery import recover
 from redline.tools.undo import Undone, undo
 from redline.transcript.fold import Transcript
+from redline.workspace.store import BytesError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -190,7 +191,7 @@ class Conversation:
         safe = [{**block, "text": neutralised(block["text"])} if "text" in block else block for block in blocks]
         try:
             return await self._agent.prompt(turn, safe, text)
-        except (StoreError, GateError) as error:
+        except (StoreError, BytesError, GateError) as error:
             _log.exception("Turn %d of session %s could not be recorded", turn, self.session.log.session)
             remedy = getattr(error, "remedy", "") or "Look at the data folder, then say “continue”."
             stop = Stop("failed", getattr(error, "code", "LOG"), getattr(error, "message", str(error)), remedy)

@@ -1,6 +1,7 @@
 """What a session that broke off gets at its next start: every call, request and turn closed, by what is on the disk.
 
-Nothing here trusts what was about to happen. For every intent that no result followed, the file is looked at: it holds
+Nothing here trusts what was about to happen, or claims to know why nothing more was recorded: the process may have been
+killed, or the log may have been full. For every intent that no result followed, the file is looked at: it holds
 the bytes after, or those before, or neither. A recovery that is itself cut short is finished by the next one, because
 each close is an event of its own and the end of the turn comes last.
 """
@@ -206,7 +207,7 @@ class _Closing:
             "status": status,
             "content": [text_block(_told(status, judged, changes))],
             "changes": [to_json(change) for change in changes],
-            "warnings": ["Redline was stopped while this call ran; what is said here was read from the disk."],
+            "warnings": ["The end of this call was not recorded; what is said here was read from the disk."],
         }
         if status != "completed":
             result["error"] = _error(status)
@@ -344,7 +345,7 @@ def _told(
     status: ClosedStatus, judged: Sequence[tuple[Mapping[str, Any], Verdict]], changes: Sequence[FileChange]
 ) -> str:
     """For the model, which will read this when the session goes on."""
-    lines = [f"Redline was stopped while this call ran. Its outcome: {status}."]
+    lines = [f"This call broke off, or its end could not be recorded. Its outcome: {status}."]
     lines += [f"- on disk: {change.operation} {change.path} (+{change.added} -{change.removed})" for change in changes]
     words = {"applied": "", "not applied": "not applied", "unknown": "holds neither the old nor the new text; read it"}
     lines += [f"- {data.get('path')}: {words[verdict]}" for data, verdict in judged if words[verdict]]
@@ -356,12 +357,13 @@ def _told(
 def _error(status: ClosedStatus) -> dict[str, str]:
     if status == "unknown":
         message = (
-            "Redline was stopped while this ran, and a file now holds neither what it held before nor what was written."
+            "This call broke off, or its end could not be recorded; a file now holds neither what it held before nor "
+            "what was written."
         )
         return {"code": "UNKNOWN_OUTCOME", "message": message, "remedy": "Read the file before going on."}
     return {
         "code": "INTERRUPTED",
-        "message": "Redline was stopped while this call ran.",
+        "message": "This call broke off, or its end could not be recorded.",
         "remedy": "Check what is on disk, then do the rest.",
     }
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import contextlib
 import json
 import logging
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from redline.changes.codec import to_json
+from redline.changes.codec import from_json, to_json
 from redline.changes.shorten import shortened
 from redline.files.seam import FileError, Files, Move
 from redline.sessions.gate import GateError, as_json
@@ -273,6 +274,13 @@ class Runner:
             await self._log.append("tool/call", data)
         except GateError as error:
             await self._log.append("tool/call", {**data, "arguments": {"omitted": True, "reason": error.reason}})
+        except StoreError as error:
+            # There may be room for the call itself, if not for all that it says; then its failure is recorded.
+            slot.problem = Problem(error.code, f"{error.message} Nothing was done.", error.remedy)
+            slot.proposed = []
+            omitted = {"omitted": True, "reason": "the log could not take them"}
+            told = {"arguments": omitted, "proposed": [], "proposal_error": slot.problem.to_json()}
+            await self._log.append("tool/call", {**data, **told})
         slot.opened = True
 
     # The run.
@@ -356,7 +364,8 @@ class Runner:
         return CallResult(slot.call, ending.content, is_error, ending.status, ending.changes, ending.error, warnings)
 
     async def _record(self, data: dict[str, Any], warnings: list[str]) -> None:
-        """Append the result. What the gate refuses of it is left out, and said; the changes never are."""
+        """Append the result. What the gate refuses of it, or a full disk has no room for, is left out, and said; the
+        changes never are."""
         lighter: list[dict[str, Any]] = [{}, {"meta": None}, {"meta": None, "content": []}]
         for without in lighter:
             entry = {**data, **without}
@@ -367,10 +376,19 @@ class Runner:
             except GateError as error:
                 warnings.append(f"The log refused a part of this result ({error}).")
             except StoreError as error:
-                warnings.append(f"The log could not take this result ({error.code}: {error.message}).")
+                warnings.append(f"The log could not take this result ({error.code}: {error.message.rstrip('.')}).")
+                await self._record_least(data, warnings)
                 return
             else:
                 return
+
+    async def _record_least(self, data: Mapping[str, Any], warnings: Sequence[str]) -> None:
+        """The result in a few bytes: how the call ended, and which files it changed."""
+        least = {**data, "meta": None, "content": [text_block("[This result could not be recorded.]")]}
+        least["changes"] = [to_json(shortened(from_json(change), 0)) for change in data["changes"]]
+        least["warnings"] = [self._recorder.masked(warning) for warning in warnings]
+        with contextlib.suppress(StoreError, GateError):  # the next start closes it by what is on the disk
+            await self._log.append("tool/result", least, durable=True)
 
     async def _stored(self, content: Sequence[ContentBlock], warnings: list[str]) -> list[Any]:
         """Blocks as the log keeps them: the bytes of an image go to the store."""

@@ -17,9 +17,10 @@ import re
 import shutil
 import threading
 import time
-import zlib
 from typing import TYPE_CHECKING, Literal
 
+from redline.sessions.store import StoreError
+from redline.workspace import loose
 from redline.workspace.disk import flush_folder, write_new_file
 from redline.workspace.packs import Packs, PackWriter
 
@@ -268,8 +269,7 @@ class ByteStore:
             if not path.parent.is_dir():
                 path.parent.mkdir(mode=0o700, exist_ok=True)
                 folders.add(objects)
-            # Level 0: compressing both sides of a 5,000-line file takes longer than all the rest of an edit.
-            flushed = write_new_file(path, zlib.compress(_header(data) + data, 0))
+            flushed = write_new_file(path, loose.stored(data))
             self._tell(flushed)
             folders.add(path.parent)
         self._timed(lambda: _flush_folders(folders))
@@ -300,20 +300,20 @@ class SessionBytes:
         self.session = session
 
     async def put(self, data: bytes) -> str | None:
-        """Keep the bytes; their blob id, or None where they are over a bound. Raises BytesError."""
-        [blob] = await asyncio.to_thread(self.store.put, self.session, data)
+        """Keep the bytes; their blob id, or None where they are over a bound. Raises StoreError: to the log that asks
+        for this, its event is what could not be kept."""
+        try:
+            [blob] = await asyncio.to_thread(self.store.put, self.session, data)
+        except BytesError as error:
+            raise StoreError(error.code, error.message, error.remedy) from error
         return blob
 
 
 def blob_id(data: bytes) -> str:
     """git's object id of the bytes: SHA-1 of `blob <size>\\0` and the bytes, 40 hex digits."""
-    digest = hashlib.sha1(_header(data), usedforsecurity=False)
+    digest = hashlib.sha1(loose.header(data), usedforsecurity=False)
     digest.update(data)
     return digest.hexdigest()
-
-
-def _header(data: bytes) -> bytes:
-    return b"blob %d\0" % len(data)
 
 
 def _object_path(objects: Path, blob: str) -> Path:
@@ -325,13 +325,8 @@ def _read_object(path: Path, blob: str) -> bytes | None:
         packed = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    try:
-        head, _, data = zlib.decompress(packed).partition(b"\0")
-    except zlib.error:
-        return None
-    if not head.startswith(b"blob ") or blob_id(data) != blob:
-        return None
-    return data
+    data = loose.unpacked(packed)
+    return data if data is not None and blob_id(data) == blob else None
 
 
 def _compress_object(path: Path) -> int:
@@ -339,7 +334,7 @@ def _compress_object(path: Path) -> int:
     data = _read_object(path, blob)
     if data is None:
         return 0
-    packed = zlib.compress(_header(data) + data, 6)
+    packed = loose.compressed(data)
     saved = path.stat().st_size - len(packed)
     if saved <= 0:
         return 0
