@@ -19,6 +19,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Literal
 
+from redline.sessions.store import StoreError
 from redline.workspace import loose
 from redline.workspace.disk import flush_folder, write_new_file
 from redline.workspace.packs import Packs, PackWriter
@@ -299,8 +300,12 @@ class SessionBytes:
         self.session = session
 
     async def put(self, data: bytes) -> str | None:
-        """Keep the bytes; their blob id, or None where they are over a bound. Raises BytesError."""
-        [blob] = await asyncio.to_thread(self.store.put, self.session, data)
+        """Keep the bytes; their blob id, or None where they are over a bound. Raises StoreError: to the log that asks
+        for this, its event is what could not be kept."""
+        try:
+            [blob] = await asyncio.to_thread(self.store.put, self.session, data)
+        except BytesError as error:
+            raise StoreError(error.code, error.message, error.remedy) from error
         return blob
 
 
