@@ -10,6 +10,7 @@ import pytest
 
 from power_cut import STEPS, Power, PowerCut, cut_off
 from redline.tools.recovery import Recovery, recover
+from redline.tools.undo import undo
 from runner_bench import RunnerBench, opened
 
 if TYPE_CHECKING:
@@ -79,6 +80,52 @@ async def test_a_crash_at_any_step_of_any_mutation_is_closed_truthfully(
     seq = again.log.seq
     assert (await recovered(again)).found_nothing
     assert again.log.seq == seq, "a second recovery writes nothing"
+    await again.store.close()
+
+
+DRAFT = ".redline-0123456789abcdef.tmp"
+
+
+@pytest.mark.parametrize("step", ["before the bytes", "before the rename"])
+async def test_what_was_being_written_when_the_process_died_is_taken_away(bench: RunnerBench, step: str) -> None:
+    await bench.start_turn(1)
+    await bench.seen("here/a.txt", "one\n")
+    await bench.seen("here/b.txt", "one\n")
+    bench.put("there/c.txt", "c\n")
+    bench.put("elsewhere/d.txt", "d\n")
+    (bench.workspace / "way").symlink_to("elsewhere")
+    again = await cut_off(
+        bench,
+        step,
+        bench.call_of("move", path="here/a.txt", to="there/a.txt"),
+        bench.call_of("write", path="way/new.txt", content="new\n"),
+    )
+    places = ["here", "there", "elsewhere"]
+    for place in places:
+        again.put(f"{place}/{DRAFT}", "half of a te")
+        again.put(f"{place}/.redline-notes.tmp", "a user's own")
+    await recovered(again)
+    for place in places:
+        assert not (again.workspace / place / DRAFT).exists(), place
+        assert (again.workspace / place / ".redline-notes.tmp").exists()
+    await again.store.close()
+
+
+async def test_what_an_undo_was_writing_is_taken_away(bench: RunnerBench) -> None:
+    await bench.start_turn(1)
+    await bench.seen("here/a.txt", "one\n")
+    bench.put("there/c.txt", "c\n")
+    await bench.call("move", path="here/a.txt", to="there/a.txt")
+    await bench.end_turn()
+    Power(bench, "before an apply")
+    with pytest.raises(PowerCut):
+        await undo(bench.log, bench.bytes, bench.files, bench.redactor)
+    del bench.store.submit, bench.bytes.put, bench.files.apply  # type: ignore[method-assign]
+    again = await bench.reopen()
+    for place in ("here", "there"):
+        again.put(f"{place}/{DRAFT}", "half of a te")
+    await recovered(again)
+    assert [place for place in ("here", "there") if (again.workspace / place / DRAFT).exists()] == []
     await again.store.close()
 
 

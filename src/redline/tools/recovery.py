@@ -156,10 +156,11 @@ async def _sweep(files: Files, found: _Found) -> None:
     if not isinstance(files, _Sweeps):
         return
     proposed = (change for opened in found.open_calls() for change in _list(opened, "proposed"))
-    paths = {str(data.get("path")) for data in (*proposed, *found.intents)}
+    named = ((data.get(name) for name in ("path", "old_path", "moved_to")) for data in (*proposed, *found.intents))
+    paths = {path for names in named for path in names if isinstance(path, str)}
     for started in found.turns.values():  # an undo names its files at its start
-        named = started.get("paths")
-        paths |= {path for path in named if isinstance(path, str)} if isinstance(named, list) else set()
+        told = started.get("paths")
+        paths |= {path for path in told if isinstance(path, str)} if isinstance(told, list) else set()
     folders: dict[Path, Target] = {}
     for path in paths:
         try:

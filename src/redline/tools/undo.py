@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redline.changes.codec import to_json
-from redline.files.seam import Blob, FileError, Files
+from redline.files.seam import Blob, FileError, Files, Move
 from redline.tools.landed import inverse, net
 from redline.tools.mutation import Journal, Landed, to_its_end
 from redline.tools.recorder import Recorder
@@ -135,7 +135,7 @@ async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undon
     summary = await log.store.summary(log.session)
     turn = (summary.turns if summary is not None else 0) + 1
     call = f"undo-{turn}"
-    paths = [planned.step.target.key for planned in plan.steps]
+    paths = [path for planned in plan.steps for path in _paths(planned.step)]
     await log.append("turn/started", {"turn": turn, "source": "undo", "rule": "", "paths": paths})
     landed: list[Landed] = []
     notes = list(plan.notes)
@@ -175,6 +175,12 @@ async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undon
     if refusal is not None:
         raise refusal
     return Undone(turn, call, plan.of, changes, notes)
+
+
+def _paths(step: Step) -> list[str]:
+    """Where its files are written: what a crash may leave beside them is looked for there."""
+    moved = [step.action.to.key] if isinstance(step.action, Move) else []
+    return [step.target.key, *moved]
 
 
 async def _put_back(journal: Journal, turn: int, call: str, landed: list[Landed]) -> list[str]:
