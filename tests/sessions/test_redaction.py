@@ -31,6 +31,12 @@ def test_every_family_is_masked_in_every_context(family: str) -> None:
             assert holds_mask(shown)
 
 
+def test_a_secret_amid_other_lines_is_masked_as_it_is_alone() -> None:
+    for secret in EVERY_SECRET:
+        for before, after in (("", "\nx = 1"), ("def f():\n    pass\n", "\n"), ("\r\n", "\r\nlog(a, b)\r\n")):
+            assert REDACTOR.mask(before + secret.text + after) == before + REDACTOR.mask(secret.text) + after
+
+
 def test_at_least_sixty_secrets_are_tried() -> None:
     assert len(secrets()) >= 60
     assert len(tricky_lines()) >= 700
