@@ -21,6 +21,21 @@ def holds_mask(text: str) -> bool:
     return OPEN in text and _MARK.search(text) is not None
 
 
+def hidden(text: str, masked: str) -> dict[str, str]:
+    """What the marks of `masked` stand for in `text`, each with its mark; without those that cannot be told apart."""
+    first, *others = _MARK.split(masked)
+    found: dict[str, str] = {}
+    at = len(first)
+    for number, (one, after) in enumerate(zip(_MARK.findall(masked), others, strict=True), 1):
+        # Searched for once and in order, so that a long line of many marks takes no longer than one reading.
+        end = len(text) - len(after) if number == len(others) else text.find(after, at + 1) if after else -1
+        if end <= at:
+            break
+        found[text[at:end]] = one
+        at = end + len(after)
+    return found
+
+
 def new_masks(before: str | None, after: str) -> bool:
     """`after` holds a mark that `before` does not hold as often: a masked text is about to be written back."""
     if not holds_mask(after):

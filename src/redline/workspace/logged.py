@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from redline.changes.mask import mask_lines
 from redline.changes.shorten import LOG_LIMIT, shortened
+from redline.sessions.marks import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from redline.changes.record import FileChange
+    from redline.changes.record import FileChange, Hunk
     from redline.sessions.redaction import Redactor
+
+_REMNANT = 8
+"""Characters of a secret from which a part of it is masked: less is too common to be told from other text."""
 
 
 def as_logged(
@@ -19,14 +24,55 @@ def as_logged(
 ) -> FileChange:
     """`change` as the log keeps it; `before` and `after` are the true bytes of its sides, where there are such.
 
-    Secrets are looked for in the whole texts, so that one which begins above a hunk is seen; then the hunks are cut to
-    `limit` bytes.
+    Secrets are looked for in the whole texts, so that one which begins above a hunk is seen, and what an edit left of
+    one in the lines beside it is masked with it; then the hunks are cut to `limit` bytes.
     """
     if change.hunks:
         old = [(hunk.old_start, hunk.old_start + hunk.old_lines - 1) for hunk in change.hunks if hunk.old_lines]
         new = [(hunk.new_start, hunk.new_start + hunk.new_lines - 1) for hunk in change.hunks if hunk.new_lines]
-        change = mask_lines(change, _masks(before, old, redactor), _masks(after, new, redactor))
+        masked = mask_lines(change, _masks(before, old, redactor), _masks(after, new, redactor))
+        if masked is not change:
+            pairs = zip(change.hunks, masked.hunks, strict=True)
+            change = replace(masked, hunks=tuple(_without_remnants(true, shown) for true, shown in pairs))
     return shortened(change, limit)
+
+
+def _without_remnants(true: Hunk, shown: Hunk) -> Hunk:
+    """The masked hunk without the beginnings and ends of its secrets: a token whose first characters were replaced is
+    no token any more, and most of it still stands in the new line."""
+    secrets: dict[str, str] = {}
+    for line, masked in zip(true.lines, shown.lines, strict=True):
+        if line != masked:
+            secrets |= hidden(line[1:], masked[1:])
+    whole = "\n".join(shown.lines)  # most secrets leave nothing: one look at all lines tells
+    ends = {end for secret in secrets for end in (secret[:_REMNANT], secret[-_REMNANT:]) if len(end) == _REMNANT}
+    met = ends.intersection(whole[at : at + _REMNANT] for at in range(len(whole) - _REMNANT + 1))
+    left = {secret: mark for secret, mark in secrets.items() if met & {secret[:_REMNANT], secret[-_REMNANT:]}}
+    if not left:
+        return shown
+    lines = []
+    for line in shown.lines:
+        text = line[1:]
+        for secret, mark in left.items():
+            for at_end in (True, False):
+                remnant = _longest(secret, text, ends=at_end)
+                text = text.replace(remnant, mark) if remnant else text
+        lines.append(line[0] + text)
+    return replace(shown, lines=tuple(lines))
+
+
+def _longest(secret: str, text: str, *, ends: bool) -> str:
+    """The longest end, or beginning, of the secret that the text holds; empty where it is too short to tell."""
+    if len(secret) < _REMNANT or (secret[-_REMNANT:] if ends else secret[:_REMNANT]) not in text:
+        return ""
+    low, high = _REMNANT, len(secret)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if (secret[-middle:] if ends else secret[:middle]) in text:
+            low = middle
+        else:
+            high = middle - 1
+    return secret[-low:] if ends else secret[:low]
 
 
 def _masks(data: bytes | None, lines: Sequence[tuple[int, int]], redactor: Redactor) -> Mapping[int, str]:
