@@ -77,7 +77,9 @@ async def _items(archive: Archive, summary: Summary, turn: int | None) -> list[P
 
 def _of_file(items: list[PatchItem], file: str, summary: Summary) -> list[PatchItem]:
     """`file` as it stands on a card (relative to the workspace), relative to here, or absolute."""
-    wanted = {os.path.normpath(Path(summary.workspace) / file), os.path.normpath(Path.cwd() / file)}
+    named = {os.path.normpath(Path(summary.workspace) / file), os.path.normpath(Path.cwd() / file)}
+    # A change names the file that was written; a link to it is another name for the same.
+    wanted = named | {os.path.realpath(path) for path in named}
     found = [item for item in items if {item.change.path, item.change.old_path} & wanted]
     if not found:
         names = ", ".join(visible(os.path.relpath(item.change.path, summary.workspace)) for item in items[:10])
