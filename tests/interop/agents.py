@@ -52,6 +52,8 @@ class LiveAgent:
     """(installation, home, port) -> command and environment; writes the configuration into the home."""
     mode: str = ""
     """The mode to set, so that it asks before it changes files; "": it asks as it starts."""
+    settles: float = 0.0
+    """Seconds until a session of it can be loaded by another process; an earlier try destroys the session."""
 
     @property
     def folder(self) -> Path:
@@ -291,7 +293,7 @@ AGENTS: Mapping[str, LiveAgent] = {
             mode="read-only",
         ),
         LiveAgent("opencode", "OpenCode", "1.18.33", "npm", ("opencode-ai@1.18.33",), _opencode),
-        LiveAgent("gemini-cli", "Gemini CLI", "0.61.0", "npm", ("@google/gemini-cli@0.61.0",), _gemini),
+        LiveAgent("gemini-cli", "Gemini CLI", "0.61.0", "npm", ("@google/gemini-cli@0.61.0",), _gemini, settles=62.0),
         LiveAgent("qwen-code", "Qwen Code", "0.24.4", "npm", ("@qwen-code/qwen-code@0.24.4",), _qwen, mode="default"),
         LiveAgent(
             "deepagents-acp",

@@ -32,8 +32,6 @@ HERE = Path(__file__).parent
 DATA = HERE / "report.json"
 PAGE = HERE.parent.parent / "docs" / "agents.md"
 
-_MINUTE = 62.0
-
 Cell = Mapping[str, Any]
 
 
@@ -54,7 +52,7 @@ async def by_itself(agent: LiveAgent, scenario: Scenario, endpoint: Endpoint, ba
     told = hearsay(run.updates, scenario.before, after, folder)
     cells: dict[str, Cell] = {"live": {"said": told.said, "true": told.true}}
     try:
-        updates = await _replay(prepared, folder, run.session)
+        updates = await _replay(agent, prepared, folder, run.session)
     except (RuntimeError, ConnectionError, TimeoutError) as error:
         cells["reload"] = {"said": f"cannot load: {_reason(error)}", "true": False}
         return cells
@@ -63,19 +61,12 @@ async def by_itself(agent: LiveAgent, scenario: Scenario, endpoint: Endpoint, ba
     return cells
 
 
-async def _replay(prepared: Prepared, folder: Path, session: str) -> Sequence[Mapping[str, Any]]:
-    """What a new process of the agent tells of a session. Some find one only when a minute has passed."""
-    for wait in (_MINUTE, 0.0):
-        async with RawRun(prepared, folder) as again:
-            try:
-                await again.start(load=session)
-                await asyncio.sleep(0.5)
-            except RuntimeError:
-                if not wait:
-                    raise
-            else:
-                break
-        await asyncio.sleep(wait)
+async def _replay(agent: LiveAgent, prepared: Prepared, folder: Path, session: str) -> Sequence[Mapping[str, Any]]:
+    """What a new process of the agent tells of a session."""
+    await asyncio.sleep(agent.settles)
+    async with RawRun(prepared, folder) as again:
+        await again.start(load=session)
+        await asyncio.sleep(0.5)
     return again.updates
 
 
