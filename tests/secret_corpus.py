@@ -142,6 +142,7 @@ def secrets(seed: int = 1) -> list[Secret]:
         one("assignment", "Server=db;User Id=sa;Password=%;Encrypt=yes", some(10)),
         one("assignment", "x-api-key: %", some(32)),
         one("assignment", "TOKEN=%", "oldvalue" + "1"),
+        one("assignment", "API_TOKEN=%", some(24, string.ascii_uppercase + "234567")),
         one("assignment", "KEY=%", "abc" + "123"),
         one("assignment", "encryption_key = b'%'", some(32, _BASE64)),
         one("assignment", 'if password == "%":', some(9)),

@@ -2,8 +2,9 @@
 
 Masking goes line by line and keeps the number of lines, so that the arithmetic of hunks stays true; only private keys
 reach over several lines. The name of a key stays visible: `KEY=⟦redacted aws-key⟧`. Masking a masked text changes
-nothing. The rules are in `secret_tokens` (forms), `secret_assignments` (places) and `key_blocks` (private keys);
-`secret_sieve` decides which lines they look at. `docs/redaction.md` says what is not caught.
+nothing. The rules are in `secret_tokens` (forms), `secret_assignments` (places, judged by `secret_values`) and
+`key_blocks` (private keys); `secret_sieve` decides which lines they look at. `docs/redaction.md` says what is not
+caught.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from redline.sessions.marks import OPEN
+from redline.sessions import secret_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 _LONG_VALUE = 64
 """Characters; what looks like a name inside a longer value is not judged by itself."""
-LONGEST = 4_096
-"""Characters of a quoted value; longer ones are texts."""
-
 _NAME = (
     r"(?=[PSTCAEMKpstcaem])"  # six times as fast: the engine tries the alternatives at no other letter
     r"(?P<name>(?:pass(?:word|wd|phrase|code|wort)?|pwd|secret|token|credentials?|authorization"
@@ -67,30 +64,7 @@ _USER = re.compile(
 _SET = re.compile(r"(?:ENV|setx)\s{1,8}(?P<key>\w{1,100})\s{1,8}(?P<secret>[^\s\"'=]{4,200})")
 _NETRC = re.compile(r"\blogin\s{1,8}\S{1,200}\s{1,8}password\s{1,8}(?P<secret>\S{3,200})")
 
-_REFERENCE = re.compile(
-    r"\$\w+(?:[/:.\-].*)?|<.*>|\{.*\}|%[A-Za-z_]*%?|@\w.*\}|!\w+.*|\[.*\]|__\w+__"
-    r"|(?:op|vault|ssm|sops|keychain|keyring|arn|file|env|https?|secretsmanager|projects)[:/].*|ENC\[.*|(?:~|\.{0,2})/[\w.@/\-]+"
-)
-_INTERPOLATED = re.compile(r"[$#%]\{[^}]*\}|\{\{.*\}\}|[$%]\([^)]*\)|\{\{[^}]*$")
-_NAME_AGAIN = re.compile(r"password|passwd|passphrase|secret|token|credential|api[_-]?key")
-"""`token = "x-csrf-token2"` repeats a name; it is hardly one's secret."""
-_STAND_IN = re.compile(
-    r"your|example|placeholder|change[_-]?me|dummy|redacted|todo|insert|replace|sample|xxxx|none|null|undefined|true"
-    r"|false|required|optional|string|anonymous|goes-?here|unknown|default|hidden|masked|prompt"
-)
-_STAND_IN_START = ("your", "changeme", "change-me", "change_me", "example", "placeholder", "dummy", "xxx")
-_AWS_SECRET = re.compile(r"[A-Za-z0-9/+]{40}")
-"""It may begin with a slash, as a path does."""
-_SOME_KEY = re.compile(r"(?=(?:[^0-9]*[0-9]){3})(?=.*[A-Za-z])[A-Za-z0-9+/=_\-]{16,}")
-"""Of `STRIPE_KEY`: the name alone says little, and `CACHE_KEY` is no secret."""
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*")
-_PATH = re.compile(r"[a-z0-9._\-]+(?:/[a-z0-9._\-]+)+")
 _COMMANDS = ("login", "ENV ", "setx ", "curl")
-_NO_PASSWORDS = frozenset({"password", "pass", "passwd", "pwd", "test"})
-_SPECIAL = frozenset("@!#$%^&*+~?")
-_SPACE = re.compile(r"\s")
-_DIGIT = re.compile(r"[0-9]")
-_LETTER = re.compile(r"[A-Za-z]")
 
 
 def spans(line: str) -> Iterator[Span]:
@@ -98,11 +72,14 @@ def spans(line: str) -> Iterator[Span]:
     lowered = line.lower()
     if "://" in line:
         for match in _URL.finditer(line):
-            if not _is_reference(match["secret"]) and match["secret"].lower() not in _NO_PASSWORDS:
+            if (
+                not secret_values.is_reference(match["secret"])
+                and match["secret"].lower() not in secret_values.NO_PASSWORDS
+            ):
                 yield *match.span("secret"), "url-password"
     for word, pattern in (("authorization", _HEADER), ("bearer", _BEARER)):
         for match in pattern.finditer(line) if word in lowered else ():
-            if not _is_placeholder(match["secret"]):
+            if not secret_values.is_placeholder(match["secret"]):
                 yield *match.span("secret"), "authorization"
     if " -" in line or line[:2].lstrip("+ ").startswith("-") or any(word in line for word in _COMMANDS):
         yield from _command_line(line)
@@ -112,27 +89,29 @@ def spans(line: str) -> Iterator[Span]:
 def is_secret(name: str, value: str) -> bool:
     """In data, a value under a key: would its value be masked in `"name": "value"`?"""
     key = _last_key(name)
-    return key is not None and _judge(_family(key), value, bare=False, tight=False)
+    return key is not None and secret_values.is_secret(_family(key), value, bare=False, tight=False)
 
 
 def _command_line(line: str) -> Iterator[Span]:
     for match in _FLAG.finditer(line):
         group = "quoted" if match["quoted"] else "secret"
-        if _has_digit_and_letter(match[group]) and not _is_placeholder(match[group]):
+        if secret_values.has_digit_and_letter(match[group]) and not secret_values.is_placeholder(match[group]):
             yield *match.span(group), "password"
     for match in _USER.finditer(line) if "curl" in line or line.lstrip(" +").startswith("-") else ():
         group = next(name for name in ("secret", "alone", "only") if match[name])
         value = match[group]
-        if _is_placeholder(value) or value.isdigit() or value == match["user"]:
+        if secret_values.is_placeholder(value) or value.isdigit() or value == match["user"]:
             continue
-        if group != "only" or (len(value) >= 8 and _has_digit_and_letter(value)):  # a key may stand for the user's name
+        if group != "only" or (
+            len(value) >= 8 and secret_values.has_digit_and_letter(value)
+        ):  # a key may stand for the user's name
             yield *match.span(group), "password"
     for match in _NETRC.finditer(line) if "login" in line else ():
-        if not _is_placeholder(match["secret"]):
+        if not secret_values.is_placeholder(match["secret"]):
             yield *match.span("secret"), "password"
     for match in _SET.finditer(line):
         key = _last_key(match["key"])
-        if key is not None and _judge(_family(key), match["secret"], bare=True, tight=True):
+        if key is not None and secret_values.is_secret(_family(key), match["secret"], bare=True, tight=True):
             yield *match.span("secret"), kind(key)
 
 
@@ -141,7 +120,7 @@ def _assigned(line: str) -> Iterator[Span]:
     key = _environment_key(env) if env else None
     if env and key is not None:
         value = re.split(r"\s+#", env["value"].rstrip(), maxsplit=1)[0].rstrip("\"' \t")
-        if value and _judge_env(key, value):
+        if value and secret_values.is_environment_secret(key, value):
             start = env.start("value")
             yield start, start + len(value), kind(key)
         return
@@ -155,10 +134,10 @@ def _assigned(line: str) -> Iterator[Span]:
         value = _value(line, match, separator)
         if value is None:
             continue
-        start, end, is_secret = value
-        if is_secret:
+        start, end, secret = value
+        if secret:
             yield start, end, kind(match["name"])
-        if is_secret or end - start > _LONG_VALUE:
+        if secret or end - start > _LONG_VALUE:
             passed = end
 
 
@@ -179,11 +158,11 @@ def _value(line: str, key: re.Match[str], separator: re.Match[str]) -> tuple[int
         prefix = (quoted["prefix"] or "").lower()
         if ("f" in prefix and "{" in value) or ("r" in prefix and "[" in value):  # a format, an expression
             return None
-        if sign in (",", "(") and family != "password" and not _is_long_token(value):
+        if sign in (",", "(") and family != "password" and not secret_values.is_long_token(value):
             return None
         if sign == "," and family == "password":
             return None
-        return start, end, _judge(family, value, bare=False, tight=sign not in (":", "(", ">"))
+        return start, end, secret_values.is_secret(family, value, bare=False, tight=sign not in (":", "(", ">"))
     if sign in (",", "=>") or sign.startswith(("!", "==")):
         return None
     bare = _BARE.match(line, at)
@@ -194,50 +173,7 @@ def _value(line: str, key: re.Match[str], separator: re.Match[str]) -> tuple[int
     if sign == ":":
         alone = _WHOLE_LINE_KEY.fullmatch(line, 0, key.end()) and _LINE_END.match(line, bare.end())
         spaced = alone is None
-    return *bare.span(), _judge(family, bare[0], bare=True, tight=not spaced)
-
-
-def _judge_env(key: str, value: str) -> bool:
-    """`KEY=value` alone on its line, the name in capitals: whatever stands there is a value, not an expression."""
-    if len(value) < 3 or _is_placeholder(value) or value.endswith((",", "(", "{", "\\")):
-        return False
-    if re.match(r"[A-Za-z_][\w.]*\(", value):
-        return False
-    if key == "key":
-        return len(value) >= 6 and _has_digit_and_letter(value)
-    if key == "KEY":
-        return _SOME_KEY.fullmatch(value) is not None
-    return bool(_LETTER.search(value) or len(value) >= 6) and not (value.isupper() and value.isidentifier())
-
-
-def _judge(family: str, value: str, *, bare: bool, tight: bool) -> bool:
-    """`bare`: not quoted. `tight`: its place makes it a value rather than a word, type or label."""
-    if not 4 <= len(value) <= LONGEST:
-        return False
-    if family == "KEY":
-        return _SOME_KEY.fullmatch(value) is not None
-    strong = _has_digit_and_letter(value)
-    special = not _SPECIAL.isdisjoint(value)
-    if not strong and (family != "password" or (bare and not special)):
-        return False
-    if _SPACE.search(value) or _is_placeholder(value) or _PATH.fullmatch(value):
-        return False
-    if bare and _IDENTIFIER.fullmatch(value):
-        digits = len(_DIGIT.findall(value))
-        if "." in value or "::" in value or "->" in value:
-            return strong and digits >= 4 and len(value) >= 24
-        if family == "password" and tight:
-            return strong
-        return strong and ((len(value) >= 8 and digits >= 3) or len(value) >= (16 if tight else 20))
-    if family == "password":
-        if strong or (special and len(value) >= 6):
-            return not bare or tight or len(value) >= 8
-        if value.isdigit():
-            return not bare and tight
-        return not bare and value.isalpha() and value.isascii() and len(value) >= (6 if tight else 14)
-    if not bare and _IDENTIFIER.fullmatch(value) and "." in value:
-        return strong and any(len(part) > 20 for part in value.split("."))
-    return strong and len(value) >= (6 if family == "secret" and not bare else 8)
+    return *bare.span(), secret_values.is_secret(family, bare[0], bare=True, tight=not spaced)
 
 
 def _closing(line: str, quote: str, start: int) -> int:
@@ -256,11 +192,6 @@ def _is_setter(line: str, at: int) -> bool:
     )
 
 
-def _is_long_token(value: str) -> bool:
-    """As in `set("x-api-key", "…")`: lists of names and of words are far more common than secrets."""
-    return len(value) >= 20 and not (value.islower() and "-" in value)
-
-
 def _environment_key(env: re.Match[str]) -> str | None:
     if env["key"] == "KEY":
         return "key" if env["sign"] == "=" else None
@@ -268,25 +199,6 @@ def _environment_key(env: re.Match[str]) -> str | None:
     if key is None or env["sign"] == "=" or _family(key) == "password":
         return key
     return None
-
-
-def _is_placeholder(value: str) -> bool:
-    if len(set(value)) <= 1 or OPEN in value or _is_reference(value):
-        return True
-    lowered = value.lower()
-    if lowered in _NO_PASSWORDS or set(lowered) <= set("*x.-_•#?0 "):
-        return True
-    if lowered.startswith(_STAND_IN_START):
-        return True
-    if not _DIGIT.search(lowered) and _STAND_IN.search(lowered):
-        return True
-    return len(value) < 32 and _NAME_AGAIN.search(lowered) is not None
-
-
-def _is_reference(value: str) -> bool:
-    if _INTERPOLATED.search(value):
-        return True
-    return _REFERENCE.fullmatch(value) is not None and _AWS_SECRET.fullmatch(value) is None
 
 
 def _inside_word(line: str, match: re.Match[str]) -> bool:
@@ -322,7 +234,3 @@ def kind(name: str) -> str:
     if lowered.endswith("key"):
         return "key"
     return {"token": "token", "authorization": "authorization"}.get(lowered, "secret")
-
-
-def _has_digit_and_letter(value: str) -> bool:
-    return _DIGIT.search(value) is not None and _LETTER.search(value) is not None
