@@ -8,6 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
+PYTEST_MORE ?=
 
 .PHONY: help demo test lint types floors check-tests interop bench pictures clean
 
@@ -31,7 +32,7 @@ floors: $(VENV)/.dev
 	$(BIN)/deptry src
 
 check-tests: $(VENV)/.dev
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) $(PYTEST_MORE)
 
 # Every real agent, installed by name from npm and PyPI into a cache of its own; needs Node 20 or newer.
 interop: $(VENV)/.dev
