@@ -113,6 +113,8 @@ class Call:
     def finished(self, data: Data) -> None:
         if not self.name:
             self._identity(data)
+        if data.get("observed") is True:
+            self.warnings = ()  # a later look at the disk takes back what an earlier one warned of
         if isinstance(data.get("content"), list):
             self.content = fields.mappings(data, "content")
         if "meta" in data:

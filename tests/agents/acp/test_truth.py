@@ -252,3 +252,68 @@ async def test_what_the_user_does_between_turns_is_not_the_agents(tmp_path: Path
         await turn(live)
         assert not found(live)
         assert not notices(live)
+
+
+async def test_the_last_of_several_reports_is_the_one_that_is_shown(tmp_path: Path) -> None:
+    steps = [
+        edit("c", "a.txt", "line 1\n", "first\n"), update("c", content=[diff("a.txt", "line 2\n", "second\n")]),
+        update("c", content=[diff("a.txt", "line 3\n", "third\n")], status="failed"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        [change] = tools(live)["c"].proposed
+        assert [line for hunk in change.hunks for line in hunk.lines if line[0] == "+"] == ["+third"]
+
+
+async def test_repeated_finishes_are_one_and_a_later_one_that_differs_is_taken(tmp_path: Path) -> None:
+    end = words("x" * 6000 + "end")
+    steps = [
+        start("c", title="Say", kind="other"), done("c", content=[words("x" * 6000)]), {"sleep": 0.3},
+        done("c", content=[words("x" * 6000)]), {"sleep": 0.3}, done("c", content=[end]),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        [row] = tools(live).values()
+        assert row.result_view is not None
+        assert row.result_view.content[0]["text"].endswith("end")  # type: ignore[union-attr]
+        results = [event async for event in live.session.log.events() if event.type == "tool/result"]
+        assert len(results) == 2
+
+
+async def test_a_later_title_does_not_take_the_kind_away(tmp_path: Path) -> None:
+    steps = [start("c", title="edit", kind="edit"), update("c", title="a.txt"), done("c")]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        view = tools(live)["c"].call_view
+        assert (view.title, view.kind) == ("a.txt", "edit")  # type: ignore[union-attr]
+
+
+async def test_a_file_that_is_deleted_and_made_anew_in_one_call_is_one_change_against_the_old_text(
+    tmp_path: Path,
+) -> None:
+    steps = [shell("c", "./regenerate"), {"delete": "a.txt"}, {"write": "a.txt", "text": NEW}, done("c")]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        assert touched(tools(live)["c"], live) == ONE_LINE
+        before = tools(live)["c"].changes[0].before
+        assert before is not None
+        assert live.session.store.get(live.session.log.session, before.blob) == TEXT.encode()
+
+
+async def test_an_existing_empty_file_is_no_new_one(tmp_path: Path) -> None:
+    steps = [edit("c", "e.txt", "", "x\n"), {"write": "e.txt", "text": "x\n"}, done("c")]
+    async with puppet(tmp_path, steps, files={"e.txt": ""}) as live:
+        await turn(live, {"e.txt": b""})
+        assert touched(tools(live)["c"], live) == [("modify", "e.txt", 1, 0)]
+
+
+async def test_the_totals_of_a_turn_are_net_and_each_card_is_true_for_its_own_step(tmp_path: Path) -> None:
+    steps = [
+        edit("one", "a.txt", "a\n", "a\nb\n"), {"write": "a.txt", "text": "a\nb\n"}, done("one"), {"sleep": 1.0},
+        edit("two", "a.txt", "a\nb\n", "a\nc\n"), {"write": "a.txt", "text": "a\nc\n"}, done("two"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": "a\n"}) as live:
+        await turn(live, {"a.txt": b"a\n"})
+        assert {call: touched(row, live)[0][2:] for call, row in tools(live).items()} == {"one": (1, 0), "two": (1, 1)}
+        [net] = ends(live)[0].net
+        assert (net.added, net.removed) == (1, 0)
