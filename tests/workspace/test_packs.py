@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from redline.changes.compare import blob_id
 from redline.workspace.packs import Packs, PackWriter
-from redline.workspace.store import BytesError, ByteStore, blob_id
+from redline.workspace.store import BytesError, ByteStore
 
 
 def test_git_verifies_and_reads_a_pack(tmp_path: Path) -> None:

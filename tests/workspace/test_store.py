@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from redline.changes.compare import blob_id
 from redline.sessions.store import StoreError
 from redline.workspace import disk, loose
-from redline.workspace.store import BytesError, ByteStore, blob_id
+from redline.workspace.store import BytesError, ByteStore
 
 WRITER = Path(__file__).with_name("bytes_writer.py")
 

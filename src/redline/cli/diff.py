@@ -17,7 +17,7 @@ from redline.changes.mask import mask_lines
 from redline.changes.patch import PatchItem, git_patch, unified
 from redline.cli.config import load
 from redline.cli.failure import Failure
-from redline.cli.house import opened, recovered
+from redline.cli.house import events_of, opened, recovered
 from redline.sessions.redaction import Redactor
 from redline.surfaces.terminal.net import draw_net
 from redline.surfaces.terminal.visible import visible
@@ -67,11 +67,7 @@ async def _items(archive: Archive, summary: Summary, turn: int | None) -> list[P
         raise Failure(
             3, "NO_TURN", f"Session {session} has no turn {turn}.", f"redline show {session} shows which there are."
         )
-    events = []
-    after = 0
-    while page := await archive.store.read(session, after=after):
-        events += page
-        after = page[-1].seq
+    events = await events_of(archive, session)
     return net_items(landed(events, turn=turn), lambda blob: archive.bytes.get(session, blob))
 
 

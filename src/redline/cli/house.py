@@ -15,7 +15,7 @@ from redline.files.seam import FileError
 from redline.gateway.archive import Archive
 from redline.sessions.events import Event
 from redline.sessions.gate import GateError
-from redline.sessions.store import StoreError
+from redline.sessions.store import Damaged, StoreError
 from redline.tools.recovery import Recovery
 from redline.tools.undo import UndoRefused
 from redline.workspace.store import BytesError
@@ -53,16 +53,27 @@ async def recovered(archive: Archive, session: str, workspace: str) -> Recovery 
         return resumed.recovery
 
 
+async def events_of(
+    archive: Archive, session: str, *, after: int = 0, before: int | None = None
+) -> list[Event | Damaged]:
+    """The events with `after < seq < before`, in order; a damaged one stands in its place."""
+    found: list[Event | Damaged] = []
+    while page := await archive.store.read(session, after=after):
+        found += [one for one in page if before is None or one.seq < before]
+        after = page[-1].seq
+        if before is not None and after >= before:
+            break
+    return found
+
+
 async def _is_open(archive: Archive, session: str) -> bool:
     """Its last turn has no end."""
     summary = await archive.summary(session)
     start = await archive.store.turn_start(session, summary.turns) if summary.turns else None
-    after = (start or 0) - 1
-    while start and (page := await archive.store.read(session, after=after)):
-        if any(isinstance(one, Event) and one.type == "turn/ended" for one in page):
-            return False
-        after = page[-1].seq
-    return start is not None
+    if start is None:
+        return False
+    events = await events_of(archive, session, after=start - 1)
+    return not any(isinstance(one, Event) and one.type == "turn/ended" for one in events)
 
 
 class _FaultLog(RotatingFileHandler):

@@ -38,6 +38,13 @@ app = typer.Typer(
 Session = Annotated[
     str, typer.Argument(metavar="SESSION", help='Id of a session, the first characters of one, or "last".')
 ]
+Model = Annotated[str | None, typer.Option(help="Model as provider:name, or script:FILE.")]
+BaseUrl = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")]
+AgentMode = Annotated[str, typer.Option(help="A mode of that agent, such as one in which it asks.")]
+AgentModel = Annotated[str, typer.Option(help="A model of that agent.")]
+AgentOption = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another option of that agent; can be repeated.")
+]
 Data = Annotated[Path | None, typer.Option("--data", help="Folder of the logs instead of the configured one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program instead of text for a person.")]
 Turn = Annotated[int | None, typer.Option("--turn", min=1, help="Only this turn, counted from 1.")]
@@ -64,8 +71,8 @@ def run(
     prompt: Annotated[
         str, typer.Argument(metavar="PROMPT", help='What is to be done; "-" reads it from standard input.')
     ],
-    model: Annotated[str | None, typer.Option(help="Model as provider:name, or script:FILE.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
     folder: Annotated[
         Path | None, typer.Option("-C", "--folder", help="Work here instead of the current folder.")
     ] = None,
@@ -78,11 +85,9 @@ def run(
     agent_command: Annotated[
         str | None, typer.Option(metavar='"CMD ARGS"', help="Any agent of the Agent Client Protocol, by its command.")
     ] = None,
-    mode: Annotated[str, typer.Option(help="A mode of that agent, such as one in which it asks.")] = "",
-    agent_model: Annotated[str, typer.Option(help="A model of that agent.")] = "",
-    agent_option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another option of that agent; can be repeated.")
-    ] = None,
+    mode: AgentMode = "",
+    agent_model: AgentModel = "",
+    agent_option: AgentOption = None,
     approval: Annotated[
         str | None,
         typer.Option(
@@ -117,8 +122,8 @@ def list_agents(as_json: AsJson = False) -> None:
 
 @app.command()
 def acp(
-    model: Annotated[str | None, typer.Option(help="Model as provider:name, or script:FILE.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
     approval: Annotated[
         str | None, typer.Option(help="Of new sessions: ask, edits (ask only before commands) or all (ask nothing).")
     ] = None,
@@ -128,11 +133,9 @@ def acp(
     agent_command: Annotated[
         str | None, typer.Option(metavar='"CMD ARGS"', help="In front of any agent of the protocol, by its command.")
     ] = None,
-    mode: Annotated[str, typer.Option(help="A mode of that agent, such as one in which it asks.")] = "",
-    agent_model: Annotated[str, typer.Option(help="A model of that agent.")] = "",
-    agent_option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another option of that agent; can be repeated.")
-    ] = None,
+    mode: AgentMode = "",
+    agent_model: AgentModel = "",
+    agent_option: AgentOption = None,
     data: Data = None,
 ) -> None:
     """Be an agent for an editor that speaks the Agent Client Protocol, on standard input and output.

@@ -20,7 +20,7 @@ from redline.changes.codec import to_json
 from redline.changes.record import FileChange
 from redline.cli.config import load
 from redline.cli.failure import Failure
-from redline.cli.house import opened, recovered
+from redline.cli.house import events_of, opened, recovered
 from redline.surfaces.terminal import render_row
 from redline.surfaces.terminal.pipe import plain_row
 from redline.surfaces.terminal.visible import visible
@@ -153,20 +153,10 @@ async def _events(archive: Archive, session: str, turn: int | None, *, everythin
                 3, "NO_TURN", f"Session {session} has no turn {turn}.", f"redline show {session} shows which there are."
             )
         following = await store.turn_start(session, turn + 1)
-        return await _range(archive, session, first - 1, following)
+        return await events_of(archive, session, after=first - 1, before=following)
     if everything:
-        return await _range(archive, session, 0, None)
+        return await events_of(archive, session)
     return await store.page(session, limit=PAGE)
-
-
-async def _range(archive: Archive, session: str, after: int, before: int | None) -> list[Event | Damaged]:
-    found: list[Event | Damaged] = []
-    while page := await archive.store.read(session, after=after):
-        found += [one for one in page if before is None or one.seq < before]
-        after = page[-1].seq
-        if before is not None and after >= before:
-            break
-    return found
 
 
 def _when(at: int) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import hashlib
 import os
 import re
 import shutil
@@ -19,6 +18,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Literal
 
+from redline.changes.compare import blob_id
 from redline.sessions.store import StoreError
 from redline.workspace import loose
 from redline.workspace.disk import flush_folder, write_new_file
@@ -307,13 +307,6 @@ class SessionBytes:
         except BytesError as error:
             raise StoreError(error.code, error.message, error.remedy) from error
         return blob
-
-
-def blob_id(data: bytes) -> str:
-    """git's object id of the bytes: SHA-1 of `blob <size>\\0` and the bytes, 40 hex digits."""
-    digest = hashlib.sha1(loose.header(data), usedforsecurity=False)
-    digest.update(data)
-    return digest.hexdigest()
 
 
 def _object_path(objects: Path, blob: str) -> Path:
