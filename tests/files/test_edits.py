@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redline.files.edits import edited
-from redline.files.seam import DeleteLines, FileError, Insert, Replace
+from redline.files.error import FileError
+from redline.files.seam import DeleteLines, Insert, Replace
 
 BOM = b"\xef\xbb\xbf"
 

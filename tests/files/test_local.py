@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from redline.files import disk, mutation
 from redline.files.blob import git_blob
+from redline.files.error import FileError
 from redline.files.local import LocalFiles
 from redline.files.places import Folder
 from redline.files.seam import (
@@ -26,7 +27,6 @@ from redline.files.seam import (
     DeleteLines,
     EditText,
     Entry,
-    FileError,
     Insert,
     Move,
     Outcome,

@@ -24,8 +24,9 @@ from typing import Any
 import pytest
 
 from redline.files import disk
+from redline.files.error import FileError
 from redline.files.local import LocalFiles
-from redline.files.seam import Action, Delete, EditText, FileError, Insert, Move, Replace, Write
+from redline.files.seam import Action, Delete, EditText, Insert, Move, Replace, Write
 
 OLD = b"old line\n" * 4500  # 40 KiB
 NEW = "new line\n" * 6800  # 60 KiB
@@ -333,7 +334,8 @@ class TestTwoProcesses:
 import asyncio, sys
 from pathlib import Path
 from redline.files.local import LocalFiles
-from redline.files.seam import EditText, FileError, Replace
+from redline.files.error import FileError
+from redline.files.seam import EditText, Replace
 
 async def main():
     files = LocalFiles([Path(sys.argv[2])])

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from redline.files.error import FileError
 from redline.files.local import LocalFiles
-from redline.files.seam import Delete, EditText, FileError, Move, Replace, Target, Write
+from redline.files.seam import Delete, EditText, Move, Replace, Target, Write
 
 
 async def refusal(files: LocalFiles, path: str) -> FileError:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.files.blob import git_blob, git_blob_of
-from redline.files.seam import Content, FileError
+from redline.files.error import FileError
+from redline.files.seam import Content
 from redline.files.text import encoded, view
 
 

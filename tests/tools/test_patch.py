@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from redline.changes.compare import describe
 from redline.changes.parse import parse
 from redline.changes.patch import PatchItem, git_patch
-from redline.files.seam import FileError
+from redline.files.error import FileError
 from redline.tools.fitting import Piece, fitted
 from redline.tools.patch import _of_change
 from redline.views import DiffCall, DiffResult

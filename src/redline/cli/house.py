@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redline.cli.failure import Failure
+from redline.files.error import FileError
 from redline.files.local import LocalFiles
-from redline.files.seam import FileError
 from redline.gateway.archive import Archive
 from redline.sessions.events import Event
 from redline.sessions.gate import GateError

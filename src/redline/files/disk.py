@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Literal
 
 from redline.files.blob import git_blob, git_blob_of
+from redline.files.error import FileError
 from redline.files.failures import failures, shown, stale
 from redline.files.places import Folder
-from redline.files.seam import Content, FileError
+from redline.files.seam import Content
 
 CHUNK = 1 << 20
 HEAD = 8

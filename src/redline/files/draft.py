@@ -12,9 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from redline.files.disk import Found, opened
+from redline.files.error import FileError
 from redline.files.failures import stale
 from redline.files.places import Folder
-from redline.files.seam import FileError
 
 DRAFT_PREFIX, DRAFT_SUFFIX = ".redline-", ".tmp"
 _DRAFT = re.compile(re.escape(DRAFT_PREFIX) + "[0-9a-f]{16}" + re.escape(DRAFT_SUFFIX))

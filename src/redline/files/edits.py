@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from redline.files.error import FileError
 from redline.files.near import near_lines
-from redline.files.seam import DeleteLines, FileError, Insert, Replace
+from redline.files.seam import DeleteLines, Insert, Replace
 from redline.files.text import BOM, encoded, is_binary
 
 LF, CRLF = b"\n", b"\r\n"

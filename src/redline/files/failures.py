@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from redline.files.seam import FileError, FileErrorCode
+from redline.files.error import FileError, FileErrorCode
 
 _MEANINGS: dict[int, tuple[FileErrorCode, str, str]] = {
     errno.ENOENT: ("NOT_FOUND", "does not exist.", "Check the path; list the folder to see what is there."),

@@ -29,11 +29,12 @@ from redline.files import mutation
 from redline.files.blob import git_blob as git_blob
 from redline.files.disk import Kind, kind_of, look
 from redline.files.draft import OnFlush, sweep
+from redline.files.error import FileError
 from redline.files.failures import failures, shown
 from redline.files.mutation import Mutation
 from redline.files.places import Roots
 from redline.files.proposal import Proposal
-from redline.files.seam import Action, BeforeCommit, Blob, Content, Entry, FileError, Move, Outcome, Stat, Target
+from redline.files.seam import Action, BeforeCommit, Blob, Content, Entry, Move, Outcome, Stat, Target
 
 SMALL = 256 * 1024
 """Bytes of a file that is read without a thread."""

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from redline.files.disk import Found, find, held, look, still_there
 from redline.files.draft import Draft, OnFlush, flush
+from redline.files.error import FileError
 from redline.files.failures import failure, failures, shown, stale
 from redline.files.places import Folder, Roots
 from redline.files.proposal import Proposal, propose
-from redline.files.seam import Action, Blob, Delete, EditText, FileError, Move, Target
+from redline.files.seam import Action, Blob, Delete, EditText, Move, Target
 
 _log = logging.getLogger(__name__)
 

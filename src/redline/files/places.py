@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from redline.files.error import FileError
 from redline.files.failures import failure, shown
-from redline.files.seam import FileError, Target
+from redline.files.seam import Target
 
 _WAY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PASS = _WAY | getattr(os, "O_PATH", os.O_RDONLY)  # a folder on the way need only be passable, not readable

@@ -9,8 +9,9 @@ from typing import Literal
 from redline.files.blob import REMEMBERED, git_blob
 from redline.files.disk import Found
 from redline.files.edits import edited
+from redline.files.error import FileError
 from redline.files.failures import shown
-from redline.files.seam import Action, Content, Delete, EditText, FileError, Move, Outcome, Replace, Target, Write
+from redline.files.seam import Action, Content, Delete, EditText, Move, Outcome, Replace, Target, Write
 from redline.files.text import BOM, encoded
 
 

@@ -11,26 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from redline.files.text import view
+
 Blob = str
 """git's object id of a file's bytes, 40 hex digits."""
-
-FileErrorCode = Literal[
-    "NOT_OBSERVED", "STALE", "NOT_FOUND", "NOT_TEXT", "TOO_LARGE", "AMBIGUOUS", "NO_MATCH", "NO_CHANGE",
-    "OUTSIDE_WORKSPACE", "NOT_REGULAR", "EXISTS", "PERMISSION", "NO_SPACE", "MASKED", "IO",
-]  # fmt: skip
-
-
-class FileError(Exception):
-    """A refusal or a failure of one file operation; the file is as it was.
-
-    `code` is stable and for programs; `message` says what was wrong with which value; `remedy` what to do next.
-    """
-
-    def __init__(self, code: FileErrorCode, message: str, remedy: str) -> None:
-        super().__init__(f"{code}: {message} {remedy}")
-        self.code: FileErrorCode = code
-        self.message = message
-        self.remedy = remedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +49,6 @@ class Content:
     @property
     def text(self) -> str | None:
         """Decoded, without BOM, each `\\r\\n` read as `\\n`; None where the bytes are not UTF-8 text or not at hand."""
-        from redline.files.text import view  # the rule of what text is lives there
-
         return None if self.data is None else view(self.data)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redline.files.seam import FileError
+from redline.files.error import FileError
 
 BOM = b"\xef\xbb\xbf"
 BINARY_PROBE = 8000

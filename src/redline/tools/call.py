@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from redline.changes.codec import to_json
 from redline.changes.record import FileChange
-from redline.files.seam import Blob, Content, FileError, Files, Move, Outcome, Target, Write, WriteBytes
+from redline.files.error import FileError
+from redline.files.seam import Blob, Content, Files, Move, Outcome, Target, Write, WriteBytes
 from redline.sessions.gate import GateError, check
 from redline.sessions.store import StoreError
 from redline.tools.ending import CANCELLED, REFUSALS, Ending, Problem, Status, named, said_of, tool_fault

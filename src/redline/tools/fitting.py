@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redline.changes.compare import lines_of
-from redline.files.seam import FileError
+from redline.files.error import FileError
 from redline.files.text import BOM, is_binary
 
 _COUNTED = 20

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from redline.files.seam import Blob, FileError
+from redline.files.error import FileError
+from redline.files.seam import Blob
 
 if TYPE_CHECKING:
     from redline.sessions.events import Event

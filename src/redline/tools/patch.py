@@ -13,7 +13,8 @@ from pydantic import Field
 from redline.changes.envelope import Section, is_envelope, read_envelope
 from redline.changes.parse import parse
 from redline.changes.record import FileChange, Hunk
-from redline.files.seam import Delete, FileError, Files, Move, Outcome, Target, WriteBytes
+from redline.files.error import FileError
+from redline.files.seam import Delete, Files, Move, Outcome, Target, WriteBytes
 from redline.tools.diff_card import diff_call, diff_result, mutation_meta
 from redline.tools.fitting import Piece, fitted
 from redline.tools.parameters import Parameters

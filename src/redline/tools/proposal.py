@@ -8,19 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from redline.files.seam import (
-    Action,
-    Blob,
-    EditText,
-    FileError,
-    Files,
-    Insert,
-    Move,
-    Outcome,
-    Replace,
-    Write,
-    WriteBytes,
-)
+from redline.files.error import FileError
+from redline.files.seam import Action, Blob, EditText, Files, Insert, Move, Outcome, Replace, Write, WriteBytes
 from redline.sessions.redaction import holds_mask, new_masks
 from redline.tools.diff_card import large_cut, links_of, through_link
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import Field
 
-from redline.files.seam import Content, FileError, Files, Target
+from redline.files.error import FileError
+from redline.files.seam import Content, Files, Target
 from redline.files.text import BOM, is_binary
 from redline.tools.excerpt import LINE_LIMIT, Window, decoded, outside_key, window
 from redline.tools.parameters import Parameters, Path, logged_number, logged_text

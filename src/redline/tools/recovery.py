@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from redline.changes.codec import from_json, to_json
-from redline.files.seam import Content, FileError, Files, Outcome, Target
+from redline.files.error import FileError
+from redline.files.seam import Content, Files, Outcome, Target
 from redline.tools.knowledge import seen_entries
 from redline.tools.landed import net
 from redline.tools.recorder import Recorder

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from redline.changes.compare import blob_id, compare
 from redline.changes.reverse import Conflict, take_back
-from redline.files.seam import Blob, Delete, FileError, Files, Move, Target, WriteBytes
+from redline.files.error import FileError
+from redline.files.seam import Blob, Delete, Files, Move, Target, WriteBytes
 from redline.tools.tool import Step
 from redline.workspace.logged import as_logged
 from redline.workspace.store import FILE_LIMIT

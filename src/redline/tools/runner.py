@@ -21,7 +21,8 @@ from pydantic import BaseModel, ValidationError
 
 from redline.changes.codec import from_json, to_json
 from redline.changes.shorten import shortened
-from redline.files.seam import FileError, Files, Move
+from redline.files.error import FileError
+from redline.files.seam import Files, Move
 from redline.sessions.gate import GateError, as_json
 from redline.sessions.store import StoreError
 from redline.tools.call import RunningCall

@@ -14,7 +14,7 @@ from typing import Any
 
 from pathspec import GitIgnoreSpec
 
-from redline.files.seam import FileError
+from redline.files.error import FileError
 from redline.sessions.gate import escaped
 from redline.tools.parameters import logged_text
 from redline.tools.tool import ToolContext, ToolError

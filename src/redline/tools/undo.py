@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redline.changes.codec import to_json
-from redline.files.seam import Blob, FileError, Files, Move
+from redline.files.error import FileError
+from redline.files.seam import Blob, Files, Move
 from redline.tools.landed import inverse, net
 from redline.tools.mutation import Journal, Landed, to_its_end
 from redline.tools.recorder import Recorder

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from redline.files.seam import Blob, Content, FileError, Files, Outcome, Target
+from redline.files.error import FileError
+from redline.files.seam import Blob, Content, Files, Outcome, Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from redline.files.seam import Action, Delete, EditText, FileError, Files, Replace, Target, Write
+from redline.files.error import FileError
+from redline.files.seam import Action, Delete, EditText, Files, Replace, Target, Write
 
 if TYPE_CHECKING:
     from redline.agents.acp.call import ForeignCall

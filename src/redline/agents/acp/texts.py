@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp.call import ForeignCall, Step
 from redline.agents.acp.places import key
-from redline.files.seam import FileError, Files, Outcome, Target, Write
+from redline.files.error import FileError
+from redline.files.seam import Files, Outcome, Target, Write
 from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
 from redline.tools.tool import Step as Mutation
 from redline.tools.tool import ToolError

@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from redline.files.blob import git_blob
 from redline.files.edits import edited
+from redline.files.error import FileError
 from redline.files.local import LocalFiles
 from redline.files.seam import (
     Action,
@@ -24,7 +25,6 @@ from redline.files.seam import (
     Content,
     EditText,
     Entry,
-    FileError,
     Move,
     Outcome,
     Stat,

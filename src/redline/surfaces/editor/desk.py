@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from redline.files.error import FileError
 from redline.files.local import LocalFiles
-from redline.files.seam import FileError
 from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError
 from redline.sessions.store import StoreError, Summary
 from redline.surfaces.editor.screen import NAME
