@@ -101,10 +101,10 @@ def _builtin(config: Config, archive: Archive) -> Backing:
 
 
 def _proxied(config: Config, archive: Archive, foreign: Foreign, chosen: Choices) -> Backing:
-    from redline.agents.acp.agent import AcpFactory, AcpOptions
+    from redline.agents.acp.agent import AcpFactory
     from redline.surfaces.editor.backing import Backing
 
-    made = AcpOptions(foreign.name, foreign.command, chosen, environment=foreign.environment)
+    made = foreign.options(chosen)
 
     def factory(session: OpenSession, files: Files) -> AcpFactory:
         return AcpFactory(made, files, session.store, session.redactor)

@@ -21,6 +21,7 @@ from redline.agents.builtin.agent import NAME as BUILTIN
 from redline.cli.failure import Failure
 
 if TYPE_CHECKING:
+    from redline.agents.acp.agent import AcpOptions
     from redline.agents.acp.link import Choices
 
 
@@ -38,6 +39,15 @@ class Foreign:
     def facts(self) -> dict[str, Any]:
         """What the session's first event keeps, so that the session can be resumed without saying it again."""
         return {"command": list(self.command)}
+
+    def options(self, chosen: Choices | None) -> AcpOptions:
+        """As the agent is made. `chosen`: what the user chose about it; None: nothing."""
+        from redline.agents.acp.agent import AcpOptions
+        from redline.agents.acp.link import Choices
+
+        return AcpOptions(
+            self.name, self.command, chosen or Choices(), environment=self.environment, asks_in=self.asks_in
+        )
 
 
 def chosen(agent: str, command: str) -> Foreign | None:

@@ -148,13 +148,9 @@ def factory_for(config: Config, model: str, files: LocalFiles, session: OpenSess
 
 
 def foreign_factory(foreign: Foreign, chosen: Choices | None, files: LocalFiles, session: OpenSession) -> AgentFactory:
-    from redline.agents.acp.agent import AcpFactory, AcpOptions
-    from redline.agents.acp.link import Choices
+    from redline.agents.acp.agent import AcpFactory
 
-    options = AcpOptions(
-        foreign.name, foreign.command, chosen or Choices(), environment=foreign.environment, asks_in=foreign.asks_in
-    )
-    return AcpFactory(options, files, session.store, session.redactor)
+    return AcpFactory(foreign.options(chosen), files, session.store, session.redactor)
 
 
 async def converse(
