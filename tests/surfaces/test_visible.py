@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.surfaces.terminal.visible import hidden_kinds, pieces, visible, visible_prose
+from redline.surfaces.visible import hidden_kinds, pieces, visible, visible_prose
 
 _EMOJI_PARTS = "\u200d\ufe0f\ufe0e"
 

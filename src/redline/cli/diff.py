@@ -20,7 +20,7 @@ from redline.cli.failure import Failure
 from redline.cli.house import events_of, opened, recovered
 from redline.sessions.redaction import Redactor
 from redline.surfaces.terminal.net import draw_net
-from redline.surfaces.terminal.visible import visible
+from redline.surfaces.visible import visible
 from redline.transcript.net import landed, net_items
 
 if TYPE_CHECKING:

@@ -298,7 +298,7 @@ def _say(failure: Failure) -> None:
         problem: dict[str, Any] = {"code": failure.code, "message": failure.message, "remedy": failure.remedy}
         print(json.dumps({"error": problem}), file=sys.stdout)
         return
-    from redline.surfaces.terminal.visible import visible
+    from redline.surfaces.visible import visible
 
     for line in f"redline: {failure.message}".split("\n"):
         print(visible(line), file=sys.stderr)

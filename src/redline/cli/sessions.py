@@ -23,7 +23,7 @@ from redline.cli.failure import Failure
 from redline.cli.house import events_of, opened, recovered
 from redline.surfaces.terminal import render_row
 from redline.surfaces.terminal.pipe import plain_row
-from redline.surfaces.terminal.visible import visible
+from redline.surfaces.visible import visible
 from redline.tools.builtin import builtin_toolset
 from redline.transcript.fold import Transcript
 

@@ -17,7 +17,7 @@ from redline.cli.house import folder_of, opened
 from redline.cli.sessions import confirm
 from redline.files.local import LocalFiles
 from redline.surfaces.terminal.net import draw_net
-from redline.surfaces.terminal.visible import visible
+from redline.surfaces.visible import visible
 from redline.tools.undo import Undone, UndoPlan, plan_undo
 from redline.tools.undo import undo as take_back
 

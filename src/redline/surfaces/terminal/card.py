@@ -10,34 +10,22 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from redline.surfaces import words
 from redline.surfaces.terminal import lines
 from redline.surfaces.terminal.look import ADDED, HIDDEN, QUIET, REMOVED, STRONG, Glyphs
-from redline.surfaces.terminal.visible import hidden_kinds, pieces, visible
+from redline.surfaces.visible import hidden_kinds, pieces, visible
 from redline.transcript.rows import NetTotal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from redline.changes.record import Fact, FileChange, Operation
+    from redline.changes.record import FileChange
     from redline.surfaces.terminal.sheet import Frame
 
 FOLD_LINES = 200
 """Diff lines of one file above which its card is folded."""
 FOLDED_LINES = 12
 """Lines that a folded card still shows."""
-
-DONE: Mapping[Operation, str] = {"add": "Created", "modify": "Edited", "delete": "Deleted", "move": "Moved"}
-ASKED: Mapping[Operation, str] = {"add": "Create", "modify": "Edit", "delete": "Delete", "move": "Move"}
-FACTS: Mapping[Fact, str] = {
-    "bom_added": "BOM added",
-    "bom_removed": "BOM removed",
-    "final_newline_added": "final newline added",
-    "final_newline_removed": "final newline removed",
-    "line_endings_changed": "line ends changed",
-    "made_executable": "made executable",
-    "made_not_executable": "no longer executable",
-}
-_ENDINGS = {"lf": "LF", "crlf": "CRLF", "mixed": "mixed", "none": "none"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +66,7 @@ def head(
 ) -> Text:
     """`Edited src/a.py  −1 +2 · BOM removed · applied`. `coloured`: if not as `applied` says."""
     text = Text()
-    text.append((DONE if applied else ASKED)[change.operation] if word is None else word, style=STRONG)
+    text.append((words.DONE if applied else words.ASKED)[change.operation] if word is None else word, style=STRONG)
     text.append(" ")
     if change.old_path is not None:
         text.append_text(path_text(setting.path(change.old_path))).append(f" {glyphs.arrow} ")
@@ -86,7 +74,7 @@ def head(
     counts = count_text(change, glyphs, coloured=applied if coloured is None else coloured)
     if counts.plain:
         text.append("  ").append_text(counts)
-    for fact in _facts(change):
+    for fact in words.facts(change):
         text.append(f" {glyphs.dot} {fact}")
     if status:
         text.append(f" {glyphs.dot} {status}", style="" if applied else STRONG)
@@ -110,27 +98,6 @@ def count_text(change: FileChange | NetTotal, glyphs: Glyphs, *, coloured: bool,
     text.append(" ")
     text.append(f"{bound}+{change.added}", style=ADDED if coloured else "")
     return text
-
-
-def _facts(change: FileChange) -> list[str]:
-    facts = [FACTS[fact] for fact in change.facts if fact != "line_endings_changed"]
-    if "line_endings_changed" in change.facts and change.before and change.after:
-        facts.append(f"line ends changed from {_ENDINGS[change.before.eol]} to {_ENDINGS[change.after.eol]}")
-    elif lines.hides_returns(change):
-        facts.append("CRLF line ends")
-    if change.operation == "add" and change.after is not None and change.after.executable:
-        facts.append("executable")
-    if any(side is not None and side.bom for side in (change.before, change.after)) and "bom" not in " ".join(
-        change.facts
-    ):
-        facts.append("BOM")
-    if change.file_type in ("binary", "symlink"):
-        facts.append({"binary": "binary file", "symlink": "symbolic link"}[change.file_type])
-    if change.redacted:
-        facts.append("secrets masked")
-    if not change.anchored:
-        facts.append("place in the file unknown")
-    return facts
 
 
 def draw_lines(
@@ -169,24 +136,17 @@ def _with_hint(text: str, change: FileChange, setting: Setting, *, applied: bool
 
 
 def _without_hunks(frame: Frame, change: FileChange) -> None:
-    before, after = change.before, change.after
-    if change.file_type == "binary" and (before or after):
-        sizes = [f"{side.size} bytes" for side in (before, after) if side is not None]
-        frame.note(Text(" become ".join(sizes), style=QUIET))
-    elif change.file_type == "unknown":
-        frame.note(Text("No text to compare, and no patch: too large, or its bytes are not kept.", style=QUIET))
-    elif change.truncated:
-        frame.note(Text("Too large for the log.", style=QUIET))
-    elif change.operation == "add":
-        frame.note(Text("An empty file.", style=QUIET))
+    said = words.without_hunks(change)
+    if said:
+        frame.note(Text(said, style=QUIET))
 
 
 def _warn(frame: Frame, change: FileChange, setting: Setting, glyphs: Glyphs) -> None:
     kinds = lines.warnings(change) | hidden_kinds(setting.path(change.path))
     kinds |= hidden_kinds(setting.path(change.old_path)) if change.old_path else frozenset()
     if kinds:
-        words = ", ".join(sorted(kinds))
-        frame.note(Text(f"{glyphs.warning} Holds {words} characters; they are shown as marks.", style=STRONG))
+        named = ", ".join(sorted(kinds))
+        frame.note(Text(f"{glyphs.warning} Holds {named} characters; they are shown as marks.", style=STRONG))
 
 
 def total(parts: Sequence[NetTotal]) -> NetTotal:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from redline.surfaces.terminal.visible import Piece, hidden_kinds, pieces
+from redline.surfaces import words
+from redline.surfaces.visible import Piece, hidden_kinds, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ _Part = tuple[int, int]
 
 def items(change: FileChange, *, whole: bool) -> Iterator[Item]:
     """What stands in the card, from top to bottom. `whole`: no line is cut, however long."""
-    hide_return = hides_returns(change)
+    hide_return = words.hides_returns(change)
     next_old = 1
     for position, hunk in enumerate(change.hunks):
         start = hunk.old_start if hunk.old_lines else hunk.old_start + 1
@@ -74,13 +75,6 @@ def items(change: FileChange, *, whole: bool) -> Iterator[Item]:
 
 def count(change: FileChange) -> int:
     return sum(len(hunk.lines) for hunk in change.hunks)
-
-
-def hides_returns(change: FileChange) -> bool:
-    """The carriage return of every line is left out where all lines of the file end with one, before and after; the
-    card's header says so instead."""
-    sides = [side for side in (change.before, change.after) if side is not None and side.eol != "none"]
-    return bool(sides) and all(side.eol == "crlf" for side in sides)
 
 
 def warnings(change: FileChange) -> frozenset[str]:

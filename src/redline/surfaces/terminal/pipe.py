@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, TextIO
 
 from redline.changes.names import quoted, relative
 from redline.changes.patch import unified
+from redline.surfaces.order import InOrder
 from redline.surfaces.terminal.card import Setting
-from redline.surfaces.terminal.order import InOrder
-from redline.surfaces.terminal.tool import NOT_APPLIED, NOT_RUN, mutates
-from redline.surfaces.terminal.visible import visible, visible_prose
+from redline.surfaces.visible import visible, visible_prose
+from redline.surfaces.words import NOT_APPLIED, NOT_RUN, mutates
 from redline.transcript.rows import (
     AgentRow,
     AnyRow,

@@ -13,7 +13,7 @@ from rich.text import Text
 from redline.surfaces.terminal import card
 from redline.surfaces.terminal.card import Setting
 from redline.surfaces.terminal.look import HIDDEN, STRONG
-from redline.surfaces.terminal.visible import pieces, visible, visible_prose
+from redline.surfaces.visible import pieces, visible, visible_prose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from redline.surfaces import words
 from redline.surfaces.terminal import card
 from redline.surfaces.terminal.card import Setting
 from redline.surfaces.terminal.look import FAULT, QUIET, STRONG
 from redline.surfaces.terminal.sheet import Drawing, Sheet
 from redline.surfaces.terminal.tool import draw_tool, problem_text
-from redline.surfaces.terminal.visible import visible, visible_prose
+from redline.surfaces.visible import visible, visible_prose
 from redline.transcript.rows import (
     AgentRow,
     AnyRow,
@@ -28,20 +29,11 @@ from redline.transcript.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rich.console import RenderableType
 
     from redline.changes.record import FileChange
 
 THOUGHT_LINES = 6
-_ENDS: Mapping[str, str] = {
-    "completed": "done",
-    "cancelled": "cancelled",
-    "failed": "failed",
-    "limit": "stopped at its limit",
-    "interrupted": "interrupted",
-}
 
 
 def render_row(row: AnyRow, *, workspace: str = "", session: str = "", whole: bool = False) -> RenderableType:
@@ -109,10 +101,11 @@ def _revert(sheet: Sheet, row: RevertRow, setting: Setting) -> None:
     turns = sorted({turn for turn, _ in row.of})
     what = f"undo of turn {', '.join(map(str, turns))}" if turns else "undo"
     status = f"{what}, itself undone later" if row.reverted else what
-    words = {"add": "Restored", "modify": "Took back", "delete": "Removed again", "move": "Moved back"}
     for change in row.changes:
         frame = sheet.frame(solid=True)
-        frame.head(card.head(change, setting, sheet.glyphs, applied=True, word=words[change.operation], status=status))
+        frame.head(
+            card.head(change, setting, sheet.glyphs, applied=True, word=words.UNDONE[change.operation], status=status)
+        )
         card.draw_lines(frame, change, setting, sheet.glyphs, applied=True)
         frame.close()
     sheet.blank()
@@ -153,7 +146,7 @@ def _notice(sheet: Sheet, row: NoticeRow) -> None:
 
 def _turn_end(sheet: Sheet, row: TurnEndRow, setting: Setting) -> None:
     glyphs = sheet.glyphs
-    parts = [Text(f"Turn {row.turn} {_ENDS[row.reason]}", style=STRONG if row.reason == "completed" else FAULT)]
+    parts = [Text(f"Turn {row.turn} {words.ENDS[row.reason]}", style=STRONG if row.reason == "completed" else FAULT)]
     parts.append(_net(row, setting, sheet))
     bound = glyphs.at_least if row.partial else ""
     if row.input_tokens or row.output_tokens:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, TextIO
 
 from rich.text import Text
 
+from redline.surfaces.order import InOrder
 from redline.surfaces.terminal import prompt
 from redline.surfaces.terminal.answer import forget_typed, read_line
 from redline.surfaces.terminal.card import Setting
 from redline.surfaces.terminal.look import STRONG, glyphs
-from redline.surfaces.terminal.order import InOrder
 from redline.surfaces.terminal.rows import render_row
 from redline.surfaces.terminal.sheet import Drawing, Sheet
-from redline.surfaces.terminal.visible import visible_prose
 from redline.surfaces.terminal.working import Working
+from redline.surfaces.visible import visible_prose
 from redline.transcript.rows import AgentRow, AnyRow, SessionState, ToolRow
 from redline.views import TerminalCall
 

@@ -10,52 +10,24 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from redline.surfaces import words
 from redline.surfaces.terminal import card
 from redline.surfaces.terminal.look import FAULT, HIDDEN, QUIET, STRONG
-from redline.surfaces.terminal.visible import pieces, visible, visible_prose
+from redline.surfaces.visible import pieces, visible, visible_prose
 from redline.transcript.fields import block_text
 from redline.views import DiffResult, GenericCall, TerminalCall, TerminalResult
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from redline.changes.record import FileChange
     from redline.surfaces.terminal.card import Setting
     from redline.surfaces.terminal.sheet import Frame, Sheet
-    from redline.transcript.rows import Problem, ToolRow, ToolStatus
+    from redline.transcript.rows import Problem, ToolRow
 
 OUTPUT_HEAD, OUTPUT_TAIL = 8, 16
 """Lines of a command's output that are shown of a longer one."""
 CONTENT_LINES = 6
-QUIET_KINDS = frozenset(("read", "search"))
-"""What they found is for the model; one line says that they ran."""
-
-NOT_APPLIED: Mapping[ToolStatus, str] = {
-    "proposed": "proposed, not applied",
-    "running": "running, not applied yet",
-    "failed": "failed, not applied",
-    "rejected": "rejected, not applied",
-    "cancelled": "cancelled, not applied",
-    "interrupted": "interrupted, not applied",
-    "unknown": "outcome unknown, not counted as applied",
-}
-NOT_RUN: Mapping[ToolStatus, str] = {
-    "proposed": "proposed, not run",
-    "running": "running",
-    "failed": "failed",
-    "rejected": "rejected, not run",
-    "cancelled": "cancelled",
-    "interrupted": "interrupted",
-    "unknown": "outcome unknown",
-}
-_LEFT: Mapping[ToolStatus, str] = {
-    "running": "applied; the call still runs",
-    "failed": "applied, although the call failed",
-    "cancelled": "applied before the call was cancelled",
-    "interrupted": "applied before the interruption",
-    "rejected": "applied, although the call was rejected",
-    "unknown": "applied; how the call ended is unknown",
-}
 
 
 def draw_tool(sheet: Sheet, row: ToolRow, setting: Setting) -> None:
@@ -75,7 +47,7 @@ def _changes(sheet: Sheet, row: ToolRow, setting: Setting) -> None:
     cards += [(change, False) for change in waiting if change.path not in landed]
     for change, applied in cards:
         frame = sheet.frame(solid=applied)
-        status = _applied_word(row, change) if applied else _not_applied_word(row)
+        status = words.applied_word(row, change) if applied else words.not_applied_word(row)
         frame.head(card.head(change, setting, sheet.glyphs, applied=applied, status=status))
         noted = isinstance(row.result_view, DiffResult) and bool(row.result_view.note)
         card.draw_lines(frame, change, setting, sheet.glyphs, applied=applied, explain=not noted)
@@ -86,21 +58,6 @@ def _changes(sheet: Sheet, row: ToolRow, setting: Setting) -> None:
         _plain(sheet, row, setting)
         return
     sheet.blank()
-
-
-def _applied_word(row: ToolRow, change: FileChange) -> str:
-    word = _LEFT.get(row.status, "applied")
-    if change.provenance == "reported":
-        word = "reported by the agent, not checked"
-    elif change.provenance == "observed":
-        word += ", found on disk"
-    return f"{word}, taken back later" if row.reverted or change.path in row.reverted_paths else word
-
-
-def _not_applied_word(row: ToolRow) -> str:
-    if row.status == "rejected" and row.permission == "unavailable":
-        return "nobody could be asked, not applied"
-    return NOT_APPLIED.get(row.status, "not applied")
 
 
 def _terminal(sheet: Sheet, row: ToolRow, view: TerminalCall, setting: Setting) -> None:
@@ -122,7 +79,7 @@ def _terminal(sheet: Sheet, row: ToolRow, view: TerminalCall, setting: Setting) 
     frame.close()
     for change in row.changes:
         of_command = sheet.frame(solid=True)
-        of_command.head(card.head(change, setting, sheet.glyphs, applied=True, status=_applied_word(row, change)))
+        of_command.head(card.head(change, setting, sheet.glyphs, applied=True, status=words.applied_word(row, change)))
         card.draw_lines(of_command, change, setting, sheet.glyphs, applied=True)
         of_command.close()
     sheet.blank()
@@ -133,14 +90,15 @@ def _exit(row: ToolRow, result: TerminalResult | None) -> tuple[str, str]:
         return f"ended by {visible(result.signal)}", FAULT
     if result is not None and result.exit_code is not None:
         return f"exit {result.exit_code}", FAULT if result.exit_code else ""
+    word = words.not_run_word(row)
     if row.status == "rejected" and row.permission == "unavailable":
-        return "nobody could be asked, not run", FAULT
-    return NOT_RUN.get(row.status, "done"), STRONG if row.status in NOT_RUN else ""
+        return word, FAULT
+    return word or "done", STRONG if word else ""
 
 
 def _plain(sheet: Sheet, row: ToolRow, setting: Setting) -> None:
     """One line for a call that went well; a frame where there is more to say."""
-    title = visible(_title(row))
+    title = visible(words.title(row))
     note = row.result_view.note if isinstance(row.result_view, DiffResult) else None
     content = _content(row, setting, sheet)
     well = row.status in ("completed", "applied")
@@ -151,8 +109,7 @@ def _plain(sheet: Sheet, row: ToolRow, setting: Setting) -> None:
     frame = sheet.frame(solid=well)
     head = Text(title, style=STRONG)
     if not well:
-        words = NOT_APPLIED if mutates(row) else NOT_RUN
-        status = _not_applied_word(row) if mutates(row) else words.get(row.status, "")
+        status = words.not_applied_word(row) if words.mutates(row) else words.NOT_RUN.get(row.status, "")
         head.append(f" {sheet.glyphs.dot} {status}")
     frame.head(head)
     for line in content:
@@ -162,24 +119,11 @@ def _plain(sheet: Sheet, row: ToolRow, setting: Setting) -> None:
     sheet.blank()
 
 
-def mutates(row: ToolRow) -> bool:
-    """The call was made to change files, so it must be said when it did not."""
-    if isinstance(row.call_view, TerminalCall):
-        return False
-    kind = row.call_view.kind if isinstance(row.call_view, GenericCall) else "edit"
-    return kind in ("edit", "delete", "move")
-
-
-def _title(row: ToolRow) -> str:
-    result = row.result_view.title if row.result_view is not None else None
-    return result or row.call_view.title or row.name or "A call of a tool"
-
-
 def _content(row: ToolRow, setting: Setting, sheet: Sheet) -> list[Text]:
     """What the call gave, for a tool of no known kind, and for one that failed without a recorded error."""
     view = row.call_view
     kind = view.kind if isinstance(view, GenericCall) else "edit"
-    known = kind in QUIET_KINDS or kind in ("edit", "delete", "move")
+    known = kind in words.QUIET_KINDS or kind in ("edit", "delete", "move")
     failed = row.status in ("failed", "unknown") and row.error is None
     if known and not failed:
         return []

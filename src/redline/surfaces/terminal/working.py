@@ -11,7 +11,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from redline.surfaces.terminal.sheet import Drawing, Sheet
-from redline.surfaces.terminal.visible import visible, visible_prose
+from redline.surfaces.visible import visible, visible_prose
 
 PARTIAL_ROWS = 6
 """Rows of a paragraph that is still being written."""

@@ -1,7 +1,7 @@
 """Which rows may be drawn, and when.
 
-A terminal only grows, so a row is drawn once, when it is settled, and never before an earlier one. What stands there
-after a turn is then the same as what a replay of the log draws, whatever ran at the same time.
+A terminal and a chat only grow, so a row is drawn once, when it is settled, and never before an earlier one. What
+stands there after a turn is then the same as what a replay of the log draws, whatever ran at the same time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class InOrder:
 
     def __init__(self) -> None:
         self._first_turn: int | None = None
-        """Of what this terminal draws. A row of an earlier turn stands in some other scrollback, and one that changes
+        """Of what is drawn here. A row of an earlier turn stands in some other scrollback, and one that changes
         now (an undo marks it, a late result ends it) must not be drawn here out of its place."""
         self._waiting: dict[str, AnyRow] = {}
         self._drawn: dict[str, AnyRow] = {}

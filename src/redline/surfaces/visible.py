@@ -1,9 +1,9 @@
 """Making every character of foreign text visible.
 
-A terminal obeys control characters, reorders text at bidirectional ones and draws nothing for others; so none of them
-reaches it. Controls stand in caret notation (ESC is `^[`, which every font has), odd bytes as `\\xE9`, all other hidden
-characters as their code point, `<U+202E>`. Joiners and selectors inside an emoji are left alone: there they are not
-hidden, they are the emoji.
+A terminal obeys control characters; terminals, browsers and chat programs reorder text at bidirectional ones and draw
+nothing for others. So none of them reaches a surface. Controls stand in caret notation (ESC is `^[`, which every font
+has), odd bytes as `\\xE9`, all other hidden characters as their code point, `<U+202E>`. Joiners and selectors inside an
+emoji are left alone: there they are not hidden, they are the emoji.
 """
 
 from __future__ import annotations

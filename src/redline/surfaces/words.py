@@ -1,0 +1,151 @@
+"""What surfaces say about a change and a call, so that one fact has one wording wherever it is read.
+
+What is on disk is `applied`; everything else, whatever it was meant to do, says that it is not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redline.views import GenericCall, TerminalCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from redline.changes.record import Fact, FileChange, Operation
+    from redline.transcript.rows import ToolRow, ToolStatus
+
+DONE: Mapping[Operation, str] = {"add": "Created", "modify": "Edited", "delete": "Deleted", "move": "Moved"}
+ASKED: Mapping[Operation, str] = {"add": "Create", "modify": "Edit", "delete": "Delete", "move": "Move"}
+UNDONE: Mapping[Operation, str] = {
+    "add": "Restored",
+    "modify": "Took back",
+    "delete": "Removed again",
+    "move": "Moved back",
+}
+ENDS: Mapping[str, str] = {
+    "completed": "done",
+    "cancelled": "cancelled",
+    "failed": "failed",
+    "limit": "stopped at its limit",
+    "interrupted": "interrupted",
+}
+NOT_APPLIED: Mapping[ToolStatus, str] = {
+    "proposed": "proposed, not applied",
+    "running": "running, not applied yet",
+    "failed": "failed, not applied",
+    "rejected": "rejected, not applied",
+    "cancelled": "cancelled, not applied",
+    "interrupted": "interrupted, not applied",
+    "unknown": "outcome unknown, not counted as applied",
+}
+NOT_RUN: Mapping[ToolStatus, str] = {
+    "proposed": "proposed, not run",
+    "running": "running",
+    "failed": "failed",
+    "rejected": "rejected, not run",
+    "cancelled": "cancelled",
+    "interrupted": "interrupted",
+    "unknown": "outcome unknown",
+}
+QUIET_KINDS = frozenset(("read", "search"))
+"""What they found is for the model; one line says that they ran."""
+
+_LEFT: Mapping[ToolStatus, str] = {
+    "running": "applied; the call still runs",
+    "failed": "applied, although the call failed",
+    "cancelled": "applied before the call was cancelled",
+    "interrupted": "applied before the interruption",
+    "rejected": "applied, although the call was rejected",
+    "unknown": "applied; how the call ended is unknown",
+}
+_FACTS: Mapping[Fact, str] = {
+    "bom_added": "BOM added",
+    "bom_removed": "BOM removed",
+    "final_newline_added": "final newline added",
+    "final_newline_removed": "final newline removed",
+    "line_endings_changed": "line ends changed",
+    "made_executable": "made executable",
+    "made_not_executable": "no longer executable",
+}
+_ENDINGS = {"lf": "LF", "crlf": "CRLF", "mixed": "mixed", "none": "none"}
+
+
+def applied_word(row: ToolRow, change: FileChange) -> str:
+    """Of a change on disk."""
+    word = _LEFT.get(row.status, "applied")
+    if change.provenance == "reported":
+        word = "reported by the agent, not checked"
+    elif change.provenance == "observed":
+        word += ", found on disk"
+    return f"{word}, taken back later" if row.reverted or change.path in row.reverted_paths else word
+
+
+def not_applied_word(row: ToolRow) -> str:
+    """Of a change that was proposed and is not on disk."""
+    if row.status == "rejected" and row.permission == "unavailable":
+        return "nobody could be asked, not applied"
+    return NOT_APPLIED.get(row.status, "not applied")
+
+
+def not_run_word(row: ToolRow) -> str:
+    """Of a call that is no change of files; empty: it ended well."""
+    if row.status == "rejected" and row.permission == "unavailable":
+        return "nobody could be asked, not run"
+    return NOT_RUN.get(row.status, "")
+
+
+def mutates(row: ToolRow) -> bool:
+    """The call was made to change files, so it must be said when it did not."""
+    if isinstance(row.call_view, TerminalCall):
+        return False
+    kind = row.call_view.kind if isinstance(row.call_view, GenericCall) else "edit"
+    return kind in ("edit", "delete", "move")
+
+
+def title(row: ToolRow) -> str:
+    result = row.result_view.title if row.result_view is not None else None
+    return result or row.call_view.title or row.name or "A call of a tool"
+
+
+def facts(change: FileChange) -> list[str]:
+    """What is said of a change beside its counts."""
+    said = [_FACTS[fact] for fact in change.facts if fact != "line_endings_changed"]
+    if "line_endings_changed" in change.facts and change.before and change.after:
+        said.append(f"line ends changed from {_ENDINGS[change.before.eol]} to {_ENDINGS[change.after.eol]}")
+    elif hides_returns(change):
+        said.append("CRLF line ends")
+    if change.operation == "add" and change.after is not None and change.after.executable:
+        said.append("executable")
+    if any(side is not None and side.bom for side in (change.before, change.after)) and "bom" not in " ".join(
+        change.facts
+    ):
+        said.append("BOM")
+    if change.file_type in ("binary", "symlink"):
+        said.append({"binary": "binary file", "symlink": "symbolic link"}[change.file_type])
+    if change.redacted:
+        said.append("secrets masked")
+    if not change.anchored:
+        said.append("place in the file unknown")
+    return said
+
+
+def hides_returns(change: FileChange) -> bool:
+    """The carriage return of every line is left out where all lines of the file end with one, before and after; the
+    card's head says so instead."""
+    sides = [side for side in (change.before, change.after) if side is not None and side.eol != "none"]
+    return bool(sides) and all(side.eol == "crlf" for side in sides)
+
+
+def without_hunks(change: FileChange) -> str:
+    """Why a change shows no lines; empty: its head says it."""
+    before, after = change.before, change.after
+    if change.file_type == "binary" and (before or after):
+        return " become ".join(f"{side.size} bytes" for side in (before, after) if side is not None)
+    if change.file_type == "unknown":
+        return "No text to compare, and no patch: too large, or its bytes are not kept."
+    if change.truncated:
+        return "Too large for the log."
+    if change.operation == "add":
+        return "An empty file."
+    return ""
