@@ -28,7 +28,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from redline.changes.compare import describe
 from redline.sessions.redaction import Redactor
+from redline.workspace.logged import as_logged
 from secret_corpus import secrets, tricky_lines
 
 Finder = Callable[[str], "set[str] | dict[int, str]"]
@@ -101,11 +103,8 @@ def one_line_of_5000(redactor: Redactor) -> Callable[[], object]:
     before = "\n".join(standard_library(400_000).split("\n")[:5_000]).encode()
     after = before.replace(b"\n", b"\n# changed\n", 1)
 
-    def mask() -> None:
-        for side in (before, after):
-            redactor.mask_lines(side, within=[(2_497, 2_503)])
-
-    return mask
+    change = describe("/w/a.py", before, after)
+    return lambda: as_logged(change, before, after, redactor)
 
 
 def measure(rounds: int) -> dict[str, dict[str, float]]:

@@ -115,16 +115,10 @@ def test_bytes_are_read_as_hunk_lines_are() -> None:
     assert REDACTOR.mask_lines(data) == {2: "TOKEN=⟦redacted token⟧ # \udce9\r"}
 
 
-def test_only_the_wanted_lines_are_looked_at_but_a_key_is_seen_from_its_beginning() -> None:
-    [key] = [secret for secret in private_keys() if secret.family == "private key, encrypted"]
-    text = "TOKEN=abc12345\n" * 500 + key.text + "\nTOKEN=abc12345\n" * 500
-    everything = REDACTOR.mask_lines(text)
-    for within in ([(3, 4)], [(504, 508)], [(1, 1), (507, 509), (900, 10**6)], [(600, 600), (2, 2)], []):
-        wanted = {number for first, last in within for number in range(first, last + 1)}
-        assert REDACTOR.mask_lines(text, within=within) == {
-            number: line for number, line in everything.items() if number in wanted
-        }
-    assert mark("private-key") in REDACTOR.mask_lines(text, within=[(506, 507)])[507]
+@pytest.mark.parametrize("above", ["curl https://example.org \\", "bearer", "login", "authorization: basic", "key ="])
+def test_a_line_is_judged_whatever_the_line_above_ends_with(above: str) -> None:
+    secret = "-u admin:hunter2pass9"
+    assert REDACTOR.mask(f"{above}\n{secret}\n") == f"{above}\n-u admin:⟦redacted password⟧\n"
 
 
 def test_a_secret_anywhere_in_one_enormous_line_is_masked() -> None:

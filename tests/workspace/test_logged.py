@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.changes.compare import describe
+from redline.changes.mask import mask_lines
 from redline.sessions.marks import hidden
 from redline.sessions.redaction import Redactor
 from redline.workspace.logged import as_logged
@@ -48,6 +49,34 @@ def test_no_edit_of_one_end_of_a_token_shows_the_other(cut: int, put: str) -> No
     for left in (put + TOKEN[cut:], TOKEN[:cut] + put):
         lines, _ = logged(f"key {TOKEN}\n", f"key {left}\nmore\n")
         assert not any(TOKEN[at : at + 8] in line for line in lines for at in range(len(TOKEN) - 7))
+
+
+_PARTS = st.sampled_from(
+    [
+        b"plain = text",
+        b"TOKEN=" + TOKEN.encode(),
+        b"password = 'hunter2!9x'\r",
+        b"odd \xe9 secret: k8Jh2Lq9Zx",
+        b"curl \\",
+        b"-u admin:hunter9pass9",
+        b"-----BEGIN RSA PRIVATE KEY-----",
+        b"MIIEowIBAAKCAQEAx2kWzYq1",
+        b"-----END RSA PRIVATE KEY-----",
+        b"",
+    ]
+)
+
+
+@given(before=st.lists(_PARTS, max_size=30), after=st.lists(_PARTS, max_size=30))
+def test_hunks_are_masked_as_their_lines_are_in_the_whole_texts(before: list[bytes], after: list[bytes]) -> None:
+    sides = b"\n".join(before), b"\n".join(after)
+    change = describe("/w/a", *sides)
+    whole = mask_lines(change, *(Redactor().mask_lines(side) for side in sides))
+    told = as_logged(change, *sides, Redactor())
+    for masked, seen in zip(whole.hunks, told.hunks, strict=True):
+        for line, shown in zip(masked.lines, seen.lines, strict=True):
+            assert line == shown or "⟦" in shown, "masked by the whole text, or by that and what is left of a secret"
+            assert ("⟦" in shown) or ("⟦" not in line)
 
 
 @given(parts=st.lists(st.text("ab ,=", max_size=4), min_size=2, max_size=5))

@@ -21,14 +21,15 @@ def git_blob(data: bytes) -> Blob:
     if len(data) > REMEMBERED:
         return git_blob_of(len(data), (data,))
     for known, blob in tuple(_last):
-        if len(known) == len(data) and known == data:
+        if known is data or (len(known) == len(data) and known == data):
             return blob
     blob = git_blob_of(len(data), (data,))
-    _last.append((data, blob))
+    _last.appendleft((data, blob))
     return blob
 
 
 _last: deque[tuple[bytes, Blob]] = deque(maxlen=8)
+"""The newest first: it is the one that is mostly asked for."""
 
 
 def git_blob_of(size: int, chunks: Iterable[bytes]) -> Blob:

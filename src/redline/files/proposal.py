@@ -80,11 +80,11 @@ def _replacement(
 def _edited(data: bytes, action: EditText) -> tuple[bytes, int]:
     """As `edited`. What was previewed is mostly applied next, to the same bytes: then it is not searched for again."""
     for known, done, result in tuple(_last):
-        if done == action and len(known) == len(data) and known == data:
+        if len(known) == len(data) and done == action and known == data:
             return result
     result = edited(data, action.edits)
     if len(data) <= REMEMBERED:
-        _last.append((data, action, result))
+        _last.appendleft((data, action, result))
     return result
 
 

@@ -11,7 +11,7 @@ import re
 from redline.sessions.marks import OPEN, mark
 
 KIND = "private-key"
-ANCHORS = (b"PRIVATE KEY", b"Private-Lines:")
+ANCHORS = ("PRIVATE KEY", "Private-Lines:")
 """A text without any of them holds no block."""
 
 _BEGIN = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)? ?-{4,5}")

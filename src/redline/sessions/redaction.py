@@ -17,7 +17,7 @@ from redline.sessions import key_blocks, secret_assignments, secret_sieve
 from redline.sessions.marks import holds_mask, mark, new_masks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from redline.sessions.secret_tokens import Rule, Span
 
@@ -36,7 +36,6 @@ LONG_LINE = 4_096
 _WINDOW = 2_048
 _OVERLAP = 512
 _TOKEN_REST = re.compile(r"[0-9A-Za-z_.=+/-]*+")
-_CHUNK = 4_096
 
 
 class Redactor:
@@ -58,36 +57,28 @@ class Redactor:
             lines[number - 1] = line
         return "\n".join(lines)
 
-    def mask_lines(self, text: str | bytes, *, within: Iterable[tuple[int, int]] | None = None) -> dict[int, str]:
+    def mask_lines(self, text: str | bytes) -> dict[int, str]:
         """The lines that hold a secret: number from 1 -> masked line, without its `\\n`.
 
-        Give whole texts, so that a private key is seen from its first line on. `within`: pairs of first and last line
-        (both included) that are wanted, such as those of a change's hunks; the cost then hardly depends on the text's
-        length. Bytes are read as UTF-8 with surrogate escapes, as lines of hunks are.
+        Give whole texts, so that a private key is seen from its first line on. Bytes are read as UTF-8 with surrogate
+        escapes, as lines of hunks are.
         """
         if isinstance(text, bytes):
             data, errors = text, "surrogateescape"
         else:
             data, errors = text.encode("utf-8", "surrogatepass"), "surrogatepass"
         masked: dict[int, str] = {}
-        if any(anchor in data for anchor in key_blocks.ANCHORS):
+        if secret_sieve.may_hold_block(data):
             masked = key_blocks.mask_blocks(data.decode("utf-8", errors))
-        slices = [(0, len(data), 1)]
-        if within is not None:
-            ranges = [range(first, last + 1) for first, last in sorted(within)]
-            slices = list(_slices(data, ranges))
-            masked = {number: line for number, line in masked.items() if any(number in lines for lines in ranges)}
-        for start, end, first_number in slices:
-            for number, raw, marks in _candidates(data[start:end] if len(slices) > 1 or end < len(data) else data):
-                at = first_number + number
-                line = masked.get(at)
-                if line is None:
-                    line = raw.decode("utf-8", errors)
-                elif len(raw) > LONG_LINE:
-                    marks = _Marks((0,), (0,))
-                shown = self._mask_line(line, marks)
-                if shown != line:
-                    masked[at] = shown
+        for number, raw, marks in _candidates(data):
+            line = masked.get(number)
+            if line is None:
+                line = raw.decode("utf-8", errors)
+            elif len(raw) > LONG_LINE:
+                marks = _Marks((0,), (0,))
+            shown = self._mask_line(line, marks)
+            if shown != line:
+                masked[number] = shown
         return masked
 
     def mask_json(self, value: Any) -> tuple[Any, bool]:
@@ -136,9 +127,13 @@ class Redactor:
         found = next(iter(_candidates(line.encode("utf-8", "surrogatepass"))), None)
         return line if found is None else self._mask_line(line, found[2])
 
+    def may_hold_block(self, data: bytes) -> bool:
+        """The text may hold a private key, the one secret that reaches over several lines."""
+        return secret_sieve.may_hold_block(data)
+
     def open_block(self, text: str) -> bool:
         """The text ends inside a private key: what comes next may belong to it."""
-        if not any(anchor.decode() in text for anchor in key_blocks.ANCHORS):
+        if not any(anchor in text for anchor in key_blocks.ANCHORS):
             return False
         block = key_blocks.KeyBlock()
         for line in text.split("\n"):
@@ -198,7 +193,7 @@ class LineMasker:
 
     def mask(self, line: str) -> str:
         """The next line, without its `\\n`, masked."""
-        if self._block.open or "PRIVATE KEY" in line or "Private-Lines" in line:
+        if self._block.open or any(anchor in line for anchor in key_blocks.ANCHORS):
             ending = "\r" if line.endswith("\r") else ""
             line = self._block.mask(line.removesuffix("\r")) + ending
         return self._redactor.mask_line(line)
@@ -221,10 +216,11 @@ def _again(line: str, places: _Marks) -> _Marks:
 
 
 def _candidates(data: bytes) -> Iterator[tuple[int, bytes, _Marks]]:
-    """Lines that may hold a secret: their number from 0, their bytes, and where to look."""
+    """Lines that may hold a secret: their number from 1, their bytes, and where to look."""
     tokens = secret_sieve.token_places(data)
     names = secret_sieve.name_places(data)
-    token = name = number = counted = end = 0
+    token = name = counted = end = 0
+    number = 1
     while token < len(tokens) or name < len(names):
         at = min(tokens[token] if token < len(tokens) else len(data), names[name] if name < len(names) else len(data))
         start = data.rfind(b"\n", end, at) + 1 or end
@@ -253,31 +249,6 @@ def _characters(raw: bytes, places: Sequence[int]) -> list[int]:
         before = at
         found.append(characters)
     return found
-
-
-def _slices(data: bytes, ranges: Sequence[range]) -> Iterator[tuple[int, int, int]]:
-    """Start, end and first line number of each range of lines; found by counting, since most lines are not wanted."""
-    at, number = 0, 1
-    for lines in ranges:
-        start = _line_start(data, at, lines.start - number)
-        end = _line_start(data, start, len(lines))
-        yield start, end, lines.start
-        at, number = end, lines.stop
-
-
-def _line_start(data: bytes, at: int, lines: int) -> int:
-    """The offset `lines` lines after the line start `at`, or the end of the text."""
-    while lines >= 64 and at < len(data):
-        count = data.count(b"\n", at, at + _CHUNK)
-        if count >= lines:
-            break
-        lines -= count
-        at += _CHUNK
-    for _ in range(lines):
-        at = data.find(b"\n", at) + 1
-        if at == 0:
-            return len(data)
-    return min(at, len(data))
 
 
 def _masked(line: str, spans: Sequence[Span]) -> str:

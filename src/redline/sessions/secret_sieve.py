@@ -12,6 +12,8 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]
 
+from redline.sessions.key_blocks import ANCHORS
+
 # The beginnings of tokens, each followed by some characters of its body. Counts are kept low: a long count costs the
 # automaton a state for each character that it may have counted.
 _BODY = r"[0-9A-Za-z_+/=.~%-]{12}"
@@ -33,15 +35,17 @@ _SHAPES = (
 _NAMES = r"pass|pwd|secret|token|key|credential|authoriz"
 _REST = r"[a-z]{0,8}(?:[_.\-][a-z0-9]{1,11}|[0-9]{1,2})?"
 _SIGN = r"(?:\\{0,4}[\"'`])?[ \t]{0,8}[\])]?[ \t]{0,8}(?:[=:>,]|[?+!]=|\(\\{0,4}[\"'`]|value\s{0,4}=)"
+_BLANK = r"[ \t\r\f\v]"
+"""No `\n`: what is looked for stands in one line, and a line's end must not hide the beginning of the next."""
 _OTHERS = (
-    r"authorization[^\n]{0,12}(?:bearer|basic|token|digest|key)\s",
-    r"bearer\s+[^\s<${]",
-    r"curl\s",
-    r"-" + f"(?:{_NAMES})" + r"[a-z-]{0,6}\s+[^\s]",
-    r"login\s+[^\s]+\s+pass",
-    r"(?:^|\s)-u\s*[\"']?[^\s:]+:[^\s]",
-    r"--user[ =]\s*[\"']?[^\s:]+:[^\s]",
-    f"(?:env|setx)\\s+[a-z0-9_]*(?:{_NAMES})[a-z0-9_]*\\s+[^\\s=]",
+    rf"authorization[^\n]{{0,12}}(?:bearer|basic|token|digest|key){_BLANK}",
+    rf"bearer{_BLANK}+[^\s<${{]",
+    rf"curl{_BLANK}",
+    rf"-(?:{_NAMES})[a-z-]{{0,6}}{_BLANK}+[^\s]",
+    rf"login{_BLANK}+[^\s]+{_BLANK}+pass",
+    rf"(?:^|{_BLANK})-u{_BLANK}*[\"']?[^\s:]+:[^\s]",
+    rf"--user[ =]{_BLANK}*[\"']?[^\s:]+:[^\s]",
+    rf"(?:env|setx){_BLANK}+[a-z0-9_]*(?:{_NAMES})[a-z0-9_]*{_BLANK}+[^\s=]",
     r"://[^\s:/@\"'<>`]*:[^\s/\"'<>`]+@",
 )
 
@@ -57,7 +61,8 @@ def _automaton(pattern: str) -> Any:
 
 _TOKEN = _automaton(f"(?:{'|'.join(_STARTS)}){_BODY}|{'|'.join(_SHAPES)}")
 _NAMED = _automaton(f"(?i)(?:{_NAMES}){_REST}{_SIGN}")
-_OTHER = _automaton(rf"(?i){'|'.join(_OTHERS)}")
+_BLOCK = _automaton("|".join(ANCHORS))
+_OTHER = _automaton(rf"(?im){'|'.join(_OTHERS)}")
 # After a name and its sign: wider than what the rules take for a value, but without what code is full of, which is a
 # name given nothing, a sentence, or an expression that begins with a word.
 _VALUE = re.compile(
@@ -66,6 +71,11 @@ _VALUE = re.compile(
     rb"|(?<=[ \t])(?![a-z_.]+(?:[,;(){}]|[ \t]+[^\s=]))[^\s\"'`]{3})",
     re.IGNORECASE,
 )
+
+
+def may_hold_block(data: bytes) -> bool:
+    """The text may hold a private key of several lines."""
+    return _BLOCK.search(data) is not None
 
 
 def token_places(data: bytes) -> list[int]:
@@ -88,6 +98,6 @@ def _places(data: bytes, automaton: Any, then: re.Pattern[bytes] | None = None) 
         if then is None or then.match(data, after):
             found.append(at)
             end = data.find(b"\n", at, at + _STRETCH)
-            after = max(after, at + _STRETCH if end < 0 else end)
+            after = at + _STRETCH if end < 0 else end
         match = automaton.search(data, after)
     return found

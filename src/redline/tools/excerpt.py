@@ -48,7 +48,7 @@ def masked_keys(lines: Sequence[str]) -> dict[int, str]:
     whole, because from the middle of a key alone the door of the log could not tell what it is.
     """
     text = "\n".join(lines)
-    if not any(anchor.decode() in text for anchor in key_blocks.ANCHORS):
+    if not any(anchor in text for anchor in key_blocks.ANCHORS):
         return {}
     return key_blocks.mask_blocks(text)
 
@@ -57,8 +57,9 @@ def outside_key(lines: Sequence[str], first: int) -> int:
     """`first`, or the line that opens the private key inside which it lies."""
     if first == 1 or first not in masked_keys(lines):
         return first
-    anchors = tuple(anchor.decode() for anchor in key_blocks.ANCHORS)
-    return next((at for at in range(first - 1, 0, -1) if any(anchor in lines[at - 1] for anchor in anchors)), first)
+    return next(
+        (at for at in range(first - 1, 0, -1) if any(anchor in lines[at - 1] for anchor in key_blocks.ANCHORS)), first
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from redline.changes.shorten import LOG_LIMIT, shortened
 from redline.sessions.marks import hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from redline.changes.record import FileChange, Hunk
     from redline.sessions.redaction import Redactor
@@ -28,9 +28,7 @@ def as_logged(
     one in the lines beside it is masked with it; then the hunks are cut to `limit` bytes.
     """
     if change.hunks:
-        old = [(hunk.old_start, hunk.old_start + hunk.old_lines - 1) for hunk in change.hunks if hunk.old_lines]
-        new = [(hunk.new_start, hunk.new_start + hunk.new_lines - 1) for hunk in change.hunks if hunk.new_lines]
-        masked = mask_lines(change, _masks(before, old, redactor), _masks(after, new, redactor))
+        masked = mask_lines(change, *_masks(change, before or b"", after or b"", redactor))
         if masked is not change:
             pairs = zip(change.hunks, masked.hunks, strict=True)
             change = replace(masked, hunks=tuple(_without_remnants(true, shown) for true, shown in pairs))
@@ -75,6 +73,33 @@ def _longest(secret: str, text: str, *, ends: bool) -> str:
     return secret[-low:] if ends else secret[:low]
 
 
-def _masks(data: bytes | None, lines: Sequence[tuple[int, int]], redactor: Redactor) -> Mapping[int, str]:
-    """The masks of the lines that hunks show."""
-    return redactor.mask_lines(data, within=lines) if data and lines else {}
+def _masks(
+    change: FileChange, before: bytes, after: bytes, redactor: Redactor
+) -> tuple[Mapping[int, str], Mapping[int, str]]:
+    """The masked lines of both sides, of those that the hunks show at least.
+
+    Only a private key makes a line a secret by what stands in other lines. A text without any is not looked at again:
+    what its hunks show is judged line by line, so the cost hardly depends on its length.
+    """
+    if redactor.may_hold_block(before) or redactor.may_hold_block(after):
+        return redactor.mask_lines(before), redactor.mask_lines(after)
+    shown = "\n".join([line[1:] for hunk in change.hunks for line in hunk.lines])
+    masked = redactor.mask_lines(shown.encode("utf-8", "surrogateescape"))
+    old: dict[int, str] = {}
+    new: dict[int, str] = {}
+    for number, (sign, old_line, new_line) in enumerate(_numbered(change.hunks) if masked else (), 1):
+        if number in masked and sign != "+":
+            old[old_line] = masked[number]
+        if number in masked and sign != "-":
+            new[new_line] = masked[number]
+    return old, new
+
+
+def _numbered(hunks: Sequence[Hunk]) -> Iterator[tuple[str, int, int]]:
+    """Of each line its sign, and the numbers of the next line of either side."""
+    for hunk in hunks:
+        old, new = hunk.old_start, hunk.new_start
+        for line in hunk.lines:
+            yield line[0], old, new
+            old += line[0] != "+"
+            new += line[0] != "-"
