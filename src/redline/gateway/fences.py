@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from redline.changes.parse import parse
 
@@ -44,27 +44,46 @@ def fence_is_covered(fence: str, changes: Sequence[FileChange], workspace: Path 
 
 def covered_fences(text: str, changes: Sequence[FileChange], workspace: Path | None = None) -> list[tuple[int, int]]:
     """The spans of a reply's diff fences (fence lines included) that may be folded away; see `fence_is_covered`."""
-    return [(start, end) for start, end, body in _diff_fences(text) if fence_is_covered(body, changes, workspace)]
+    return [
+        (fence.start, fence.end)
+        for fence in fences(text)
+        if fence.closed and fence.language in _DIFF_WORDS and fence_is_covered(fence.body, changes, workspace)
+    ]
 
 
-def _diff_fences(text: str) -> list[tuple[int, int, str]]:
-    """Start, end and body of each closed fence that is marked as a diff."""
-    found: list[tuple[int, int, str]] = []
-    opened: tuple[int, str, bool] | None = None
-    body_start = place = 0
+class Fence(NamedTuple):
+    """A fenced block of a text in Markdown."""
+
+    start: int
+    end: int
+    """Where it stands in the text, fence lines included."""
+    language: str
+    """The first word after the opening fence, in lower case."""
+    body: str
+    """With its last newline."""
+    closed: bool
+    """False: the text ends inside of it."""
+
+
+def fences(text: str) -> list[Fence]:
+    found: list[Fence] = []
+    opened: tuple[int, int, str, str] | None = None
+    place = 0
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):
         bare = line.rstrip("\r\n")
         if opened is None:
             match = _OPENING.match(bare)
             if match:
                 word = (match["info"].split() or [""])[0].lower()
-                opened = (place, match["fence"], word in _DIFF_WORDS)
-                body_start = place + len(line)
-        elif _closes(bare, opened[1]):
-            if opened[2]:
-                found.append((opened[0], place + len(line), text[body_start:place]))
+                opened = (place, place + len(line), match["fence"], word)
+        elif _closes(bare, opened[2]):
+            start, body, _, word = opened
+            found.append(Fence(start, place + len(line), word, text[body:place], closed=True))
             opened = None
         place += len(line)
+    if opened is not None:
+        start, body, _, word = opened
+        found.append(Fence(start, len(text), word, text[body:], closed=False))
     return found
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from redline.transcript.rows import NetTotal
 from redline.views import GenericCall, TerminalCall
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from redline.changes.record import Fact, FileChange, Operation
     from redline.transcript.rows import ToolRow, ToolStatus
@@ -128,6 +129,29 @@ def facts(change: FileChange) -> list[str]:
     if not change.anchored:
         said.append("place in the file unknown")
     return said
+
+
+def counts(
+    change: FileChange | NetTotal, *, at_least: bool = False, minus: str = "\u2212", about: str = "≈", least: str = "≥"
+) -> tuple[str, str] | None:
+    """Removed and added lines with their signs and, where they are bounds, the sign of that; None where no line
+    changed or nobody can count. The signs are those of a surface that lacks the usual ones."""
+    if change.file_type in ("binary", "unknown") or not (change.added or change.removed):
+        return None
+    bound = least if at_least else "" if change.exact else about
+    return f"{bound}{minus}{change.removed}", f"{bound}+{change.added}"
+
+
+def total(parts: Iterable[NetTotal]) -> NetTotal:
+    """The sum over the files that can be counted; a bound where one of its parts is."""
+    counted = [part for part in parts if part.counted]
+    return NetTotal(
+        path="",
+        operation="modify",
+        added=sum(part.added for part in counted),
+        removed=sum(part.removed for part in counted),
+        exact=all(part.exact for part in counted),
+    )
 
 
 def hides_returns(change: FileChange) -> bool:

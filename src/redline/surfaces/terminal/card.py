@@ -14,13 +14,11 @@ from redline.surfaces import words
 from redline.surfaces.terminal import lines
 from redline.surfaces.terminal.look import ADDED, HIDDEN, QUIET, REMOVED, STRONG, Glyphs
 from redline.surfaces.visible import hidden_kinds, pieces, visible
-from redline.transcript.rows import NetTotal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from redline.changes.record import FileChange
     from redline.surfaces.terminal.sheet import Frame
+    from redline.transcript.rows import NetTotal
 
 FOLD_LINES = 200
 """Diff lines of one file above which its card is folded."""
@@ -90,14 +88,12 @@ def path_text(path: str) -> Text:
 
 def count_text(change: FileChange | NetTotal, glyphs: Glyphs, *, coloured: bool, at_least: bool = False) -> Text:
     """`−1 +2`; `≈−100 ≈+300` where the counts are bounds; nothing where no line changed or nobody can count."""
-    if change.file_type in ("binary", "unknown") or not (change.added or change.removed):
+    counts = words.counts(change, at_least=at_least, minus=glyphs.minus, about=glyphs.about, least=glyphs.at_least)
+    if counts is None:
         return Text()
-    bound = glyphs.at_least if at_least else "" if change.exact else glyphs.about
-    text = Text()
-    text.append(f"{bound}{glyphs.minus}{change.removed}", style=REMOVED if coloured else "")
-    text.append(" ")
-    text.append(f"{bound}+{change.added}", style=ADDED if coloured else "")
-    return text
+    removed, added = counts
+    text = Text(removed, style=REMOVED if coloured else "")
+    return Text().append_text(text).append(" ").append(added, style=ADDED if coloured else "")
 
 
 def draw_lines(
@@ -147,15 +143,3 @@ def _warn(frame: Frame, change: FileChange, setting: Setting, glyphs: Glyphs) ->
     if kinds:
         named = ", ".join(sorted(kinds))
         frame.note(Text(f"{glyphs.warning} Holds {named} characters; they are shown as marks.", style=STRONG))
-
-
-def total(parts: Sequence[NetTotal]) -> NetTotal:
-    """The sum over the files that can be counted; a bound where one of its parts is."""
-    counted = [part for part in parts if part.counted]
-    return NetTotal(
-        path="",
-        operation="modify",
-        added=sum(part.added for part in counted),
-        removed=sum(part.removed for part in counted),
-        exact=all(part.exact for part in counted),
-    )

@@ -172,7 +172,7 @@ def _net(row: TurnEndRow, setting: Setting, sheet: Sheet) -> Text:
     else:
         text = Text(f"{len(row.net)} files")
         at_least = row.partial or not all(total.counted for total in row.net)
-        counts = card.count_text(card.total(row.net), sheet.glyphs, coloured=True, at_least=at_least)
+        counts = card.count_text(words.total(row.net), sheet.glyphs, coloured=True, at_least=at_least)
     return text.append(" ").append_text(counts) if counts.plain else text
 
 
