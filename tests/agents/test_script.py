@@ -100,6 +100,13 @@ async def test_a_script_that_is_over_says_so(tmp_path: Path) -> None:
     assert caught.value.code == "SCRIPT_OVER"
 
 
+async def test_a_script_may_say_what_follows_every_further_prompt(tmp_path: Path) -> None:
+    path = written(tmp_path, TOML + '\n[[otherwise.step]]\ntext = "That was all."\n')
+    messages: list[ModelMessage] = [prompt(str(number)) for number in range(4)]
+    assert (await answer(path, messages)).parts == [TextPart("That was all.")]
+    assert (await answer(path, [*messages, prompt("5")])).parts == [TextPart("That was all.")]
+
+
 async def test_a_step_can_ask_for_a_model_fault(tmp_path: Path) -> None:
     script = {"turn": [{"step": [{"text": "Half a", "error": "the line went dead"}]}]}
     path = written(tmp_path, json.dumps(script), "script.json")

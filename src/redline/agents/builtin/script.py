@@ -61,6 +61,8 @@ class Turn(_Part):
 
 class Script(_Part):
     turn: tuple[Turn, ...] = Field(min_length=1)
+    otherwise: Turn | None = None
+    """What follows each prompt for which no turn is left; None: that is an error."""
     delay: float = Field(0.0, ge=0, le=10)
     """Seconds between two pieces of text."""
     piece: int = Field(24, ge=1)
@@ -135,15 +137,15 @@ def scripted_model(path: Path, workspace: Path) -> Model:
 
 def step_at(script: Script, place: Position, path: Path) -> Step:
     """The step at a place; an empty one where a turn's last step made calls and there is nothing more to say."""
-    if place.turn >= len(script.turn):
+    turn = script.turn[place.turn] if place.turn < len(script.turn) else script.otherwise
+    if turn is None:
         many = "1 turn" if len(script.turn) == 1 else f"{len(script.turn)} turns"
         raise ScriptError(
             "SCRIPT_OVER",
             f"The script {path.name} is over: it has {many}, and this is prompt {place.turn + 1}.",
             "Add a turn to the script, or start a new session.",
         )
-    steps = script.turn[place.turn].step
-    return steps[place.step] if place.step < len(steps) else Step()
+    return turn.step[place.step] if place.step < len(turn.step) else Step()
 
 
 def with_workspace(value: Any, workspace: Path) -> Any:
