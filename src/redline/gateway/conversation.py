@@ -15,7 +15,7 @@ from redline.gateway.rule import rule_for, turn_text
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
 from redline.tools.recovery import recover
-from redline.tools.undo import Undone, undo
+from redline.tools.undo import Undone, UndoPlan, undo
 from redline.transcript.fold import Transcript
 from redline.workspace.store import BytesError
 
@@ -52,14 +52,21 @@ class Conversation:
     """Made by `begin`. Prompts are worked through one after the other."""
 
     def __init__(
-        self, session: OpenSession, files: Files, workspace: Path, present: Presenters, approval: Approval
+        self,
+        session: OpenSession,
+        files: Files,
+        workspace: Path,
+        present: Presenters,
+        approval: Approval,
+        fanout: Fanout | None = None,
     ) -> None:
         self.session = session
-        self.transcript = Transcript(session.log.session, present)
-        self.fanout = Fanout(self.transcript, self._surface_fault)
+        self.fanout = fanout or Fanout(Transcript(session.log.session, present), self.surface_fault)
+        self.transcript = self.fanout.transcript
         self.permissions = Permissions(
-            session.log, workspace, lambda: self.fanout.surfaces, approval=approval, fault=self._surface_fault
+            session.log, workspace, lambda: self.fanout.surfaces, approval=approval, fault=self.surface_fault
         )
+        self._lent = fanout is not None
         self._files = files
         self._workspace = workspace
         self._agent: Agent | None = None
@@ -82,9 +89,14 @@ class Conversation:
         workspace: Path,
         present: Presenters,
         approval: Approval = "ask",
+        fanout: Fanout | None = None,
     ) -> Conversation:
-        """Take up a session, new or resumed: fold what its log holds, remember what it allows, make the agent."""
-        conversation = cls(session, files, workspace, present, approval)
+        """Take up a session, new or resumed: fold what its log holds, remember what it allows, make the agent.
+
+        `fanout`: of somebody who shows the session also while nobody runs it; it is brought up to the log's end, and
+        its surfaces stay when the conversation ends.
+        """
+        conversation = cls(session, files, workspace, present, approval, fanout)
         log = session.log
         async for event in log.events():
             conversation._take(event)
@@ -135,12 +147,24 @@ class Conversation:
         """Stop the running turn; returns once it is closed in the log. False: none is running."""
         return await self._stop_running()
 
-    async def undo(self, *, turn: int | None = None, path: str | None = None, call: str | None = None) -> Undone:
+    @property
+    def is_running(self) -> bool:
+        """A turn runs."""
+        return self._running is not None
+
+    async def undo(
+        self,
+        *,
+        turn: int | None = None,
+        path: str | None = None,
+        call: str | None = None,
+        plan: UndoPlan | None = None,
+    ) -> Undone:
         """Take changes back, between turns; see `tools.undo.undo`, which raises `UndoRefused`."""
         async with self._turns:
             session = self.session
             return await undo(
-                session.log, session.store, self._files, session.redactor, turn=turn, path=path, call=call
+                session.log, session.store, self._files, session.redactor, turn=turn, path=path, call=call, plan=plan
             )
 
     async def notice(self, code: str, message: str, remedy: str = "", *, level: str = "warning") -> None:
@@ -151,7 +175,8 @@ class Conversation:
         await self.session.log.append("notice/raised", data)
 
     async def close(self, reason: str = "closed") -> None:
-        """End the turn, the agent and the subscriptions; the session can be resumed. What is shown by then is shown."""
+        """End the turn, the agent and its own subscriptions; the session can be resumed. What is shown by then is
+        shown."""
         await self._stop_running()
         try:
             if self._agent is not None:
@@ -160,7 +185,8 @@ class Conversation:
                 await asyncio.wait(self._side, timeout=_DRAIN_SECONDS)
             await self.session.log.append("session/closed", {"reason": reason})
         finally:
-            await self.fanout.close()
+            if not self._lent:
+                await self.fanout.close()
             for leave in self._leave:
                 leave()
 
@@ -259,7 +285,7 @@ class Conversation:
                 self._began_with = str(event.data.get("rule", ""))
         self.fanout.take(event)
 
-    def _surface_fault(self, name: str, error: Exception) -> None:
+    def surface_fault(self, name: str, error: Exception) -> None:
         """A surface raised: said once in the log, and nothing else comes of it."""
         _log.error("The surface %s failed", name, exc_info=error)
         if name in self._faulty:

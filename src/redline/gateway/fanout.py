@@ -17,6 +17,7 @@ from redline.transcript.rows import agent_row_id, thought_row_id
 if TYPE_CHECKING:
     from redline.gateway.audience import Audience
     from redline.sessions.events import Event
+    from redline.sessions.store import Damaged
     from redline.sessions.stream import TextDelta
     from redline.transcript.fold import Transcript
 
@@ -54,6 +55,10 @@ class Fanout:
         self._subscriptions: list[Subscription] = []
 
     @property
+    def transcript(self) -> Transcript:
+        return self._transcript
+
+    @property
     def surfaces(self) -> list[Audience]:
         return [subscription.surface for subscription in self._subscriptions]
 
@@ -65,11 +70,18 @@ class Fanout:
         self._subscriptions.append(subscription)
         return subscription
 
-    def take(self, event: Event) -> None:
-        """A listener of the session log."""
+    def take(self, event: Event | Damaged) -> None:
+        """A listener of the session log. An event that was taken before is passed over."""
+        if event.seq <= self._transcript.seq:
+            return
         ids = [row.id for row in self._transcript.apply(event)]
         for subscription in self._subscriptions:
             subscription.add_rows(ids)
+
+    def touch(self) -> None:
+        """Something beside the rows has changed: every surface is shown the session's state again."""
+        for subscription in self._subscriptions:
+            subscription.add_rows([])
 
     def take_text(self, delta: TextDelta) -> None:
         """A listener of the session log's text."""
@@ -109,6 +121,8 @@ class Subscription:
         self._leave = leave
         self._waiting: deque[_Rows | _Text] = deque()
         self._text_size = 0
+        self._streamed: set[str] = set()
+        """Rows whose streamed text was taken from its first character on."""
         self._unstreamed: set[str] = set()
         """Rows of which some streamed text was dropped: their text comes with the rows only."""
         self._more = asyncio.Event()
@@ -130,8 +144,10 @@ class Subscription:
     def add_text(self, delta: TextDelta) -> None:
         agent = delta.type == "assistant/message"
         row = (agent_row_id if agent else thought_row_id)(delta.turn, delta.message)
-        if row in self._unstreamed:
-            return
+        if row not in self._streamed:
+            if delta.offset or row in self._unstreamed:
+                return  # what began before this surface was there would have a gap
+            self._streamed.add(row)
         self._text_size += len(delta.text)
         self._add(_Text(row, delta.turn, "agent" if agent else "thought", delta.text))
 
@@ -166,6 +182,7 @@ class Subscription:
                 rows.ids.update(item.ids)
             else:
                 self._unstreamed.add(item.row)
+                self._streamed.discard(item.row)
         self._waiting = deque([rows])
         self._text_size = 0
 

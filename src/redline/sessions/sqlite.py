@@ -141,6 +141,32 @@ class SqliteStore:
 
         return await self._read(find)
 
+    async def turn_bounds(self, session: str, seq: int) -> tuple[int, int | None]:
+        def find(connection: sqlite3.Connection) -> tuple[int, int | None]:
+            first, following = connection.execute(
+                "SELECT MAX(CASE WHEN seq <= ?2 THEN seq END), MIN(CASE WHEN seq > ?2 THEN seq END)"
+                " FROM turns WHERE session = ?1",
+                (session, seq),
+            ).fetchone()
+            return (1 if first is None else int(first)), (None if following is None else int(following))
+
+        return await self._read(find)
+
+    async def of_types(
+        self, session: str, types: Sequence[str], *, after: int = 0, before: int | None = None
+    ) -> list[Event | Damaged]:
+        marks = ", ".join("?" * len(types))
+        until = 2**63 - 1 if before is None else before
+
+        def find(connection: sqlite3.Connection) -> list[Event | Damaged]:
+            rows = connection.execute(
+                f"{_SELECT_EVENT} WHERE session = ? AND seq > ? AND seq < ? AND type IN ({marks}) ORDER BY seq",
+                (session, after, until, *types),
+            )
+            return [_event(session, row[0], row) for row in rows]
+
+        return await self._read(find)
+
     async def open_intents(self, session: str) -> list[Event]:
         def find(connection: sqlite3.Connection) -> list[Event]:
             seqs = connection.execute("SELECT seq FROM open_intents WHERE session = ? ORDER BY seq", (session,))

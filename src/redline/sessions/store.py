@@ -96,6 +96,17 @@ class Store(Protocol):
         """The `seq` of that turn's `turn/started`, without a scan."""
         ...
 
+    async def turn_bounds(self, session: str, seq: int) -> tuple[int, int | None]:
+        """The `seq` of the last `turn/started` at or before `seq` (1: there is none), and of the first one after it
+        (None: there is none), without a scan."""
+        ...
+
+    async def of_types(
+        self, session: str, types: Sequence[str], *, after: int = 0, before: int | None = None
+    ) -> list[Event | Damaged]:
+        """The events of these types with `after < seq < before`, in order; the others are passed over unread."""
+        ...
+
     async def open_intents(self, session: str) -> list[Event]:
         """`file/intent` events whose call has no `tool/result` or `change/reverted` yet, without a scan of the log."""
         ...

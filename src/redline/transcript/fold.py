@@ -71,6 +71,11 @@ class Transcript:
     def rows(self) -> list[AnyRow]:
         return list(self._rows.values())
 
+    @property
+    def seq(self) -> int:
+        """Of the last event that was fed."""
+        return self._last
+
     def row(self, id: str) -> AnyRow | None:  # noqa: A002 - rows are known by their id
         return self._rows.get(id)
 

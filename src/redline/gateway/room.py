@@ -1,0 +1,363 @@
+"""A room: one session as every surface of this process sees it, whoever runs it.
+
+While nobody here runs the session, its log is watched, so that what another process adds appears within a second. The
+first prompt takes it up: from then on its conversation feeds the same rows. An idle one is let go again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from redline.files.local import LocalFiles
+from redline.gateway.conversation import CANCELLED, Conversation
+from redline.gateway.fanout import Fanout, Subscription
+from redline.gateway.pages import Pages
+from redline.gateway.roster import GatewayError
+from redline.sessions.events import Event
+from redline.tools.undo import Undone, UndoPlan, plan_undo, undo
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+
+    from redline.agents.agent import Stop
+    from redline.files.seam import Files
+    from redline.gateway.archive import Archive, OpenSession
+    from redline.gateway.audience import Audience
+    from redline.gateway.roster import Roster
+    from redline.tools.permission import PermissionOutcome
+    from redline.transcript.fold import Transcript
+    from redline.transcript.presenters import Presenters
+    from redline.transcript.rows import AnyRow, SessionState
+
+_log = logging.getLogger(__name__)
+
+Runs = Literal["here", "elsewhere", "nobody"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows in order."""
+
+    rows: Sequence[AnyRow]
+    before: int | None
+    """What the page with earlier rows is asked for by; None: this is the beginning."""
+    seq: int
+    """The rows are those after this event."""
+
+
+class Room:
+    """Made by `Gateway.open` and `Gateway.start`, one a session."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        roster: Roster,
+        session: str,
+        workspace: Path,
+        pages: Pages,
+        tail: Transcript,
+        start: int,
+    ) -> None:
+        self.session = session
+        self.workspace = workspace
+        self.fanout = Fanout(tail, self._fault)
+        self._archive = archive
+        self._roster = roster
+        self._pages = pages
+        self._start = start
+        self._conversation: Conversation | None = None
+        self._opened: OpenSession | None = None
+        self._door = asyncio.Lock()
+        self._borrowed = False
+        self._watching: asyncio.Task[None] | None = None
+        self._turns: set[asyncio.Task[Stop]] = set()
+        self._used = time.monotonic()
+        self._closed = False
+        self._seen: tuple[Runs, int] = ("nobody", 0)
+        self.watch()
+
+    @classmethod
+    async def of(cls, archive: Archive, roster: Roster, session: str, present: Presenters) -> Room:
+        """Raises `StoreError` NO_SESSION."""
+        summary = await archive.summary(session)
+        pages = Pages(archive.store, session, present)
+        tail, start = await pages.tail()
+        tail.state = replace(
+            tail.state, workspace=tail.state.workspace or summary.workspace, title=tail.state.title or summary.title
+        )
+        return cls(archive, roster, session, Path(summary.workspace), pages, tail, start)
+
+    # What there is to see.
+
+    @property
+    def state(self) -> SessionState:
+        return self.fanout.transcript.state
+
+    @property
+    def seq(self) -> int:
+        """The last event that the rows show."""
+        return self.fanout.transcript.seq
+
+    @property
+    def start(self) -> int:
+        """Rows of events before this one come by pages only."""
+        return self._start
+
+    @property
+    def runs(self) -> Runs:
+        """Who runs the session."""
+        if self._conversation is not None or self._borrowed:
+            return "here"
+        return "elsewhere" if self._archive.is_running(self.session) else "nobody"
+
+    @property
+    def waiting(self) -> int:
+        """Prompts that wait for the end of the running turn."""
+        return max(0, len(self._turns) - 1)
+
+    @property
+    def is_idle(self) -> bool:
+        """No turn runs or waits here."""
+        return not self._turns and not self._borrowed
+
+    @property
+    def idle_seconds(self) -> float:
+        """Since somebody used it last; 0 while a turn runs."""
+        return 0.0 if not self.is_idle else time.monotonic() - self._used
+
+    def attach(self, surface: Audience, *, after: int | None = None) -> Subscription:
+        """Let a surface see the session and answer for it. It first gets the rows of the tail that changed after the
+        event `after` (None: only what comes from now on). `Subscription.close` detaches it."""
+        self._use()
+        return self.fanout.subscribe(surface, after=self.seq if after is None else after)
+
+    def changed_after(self, after: int) -> list[AnyRow] | None:
+        """The rows that changed after the event `after`; None: not all of them are at hand, get the pages again."""
+        if after < self._start - 1:
+            return None
+        return [row for row in self.fanout.transcript.rows if row.revision > after]
+
+    async def page(self, *, before: int | None = None, limit: int = 100) -> Page:
+        """The last rows, or the last before a `Page.before`; `limit` of them, a few more where several begin with one
+        event."""
+        self._use()
+        seq = self.seq
+        tail = sorted(self.fanout.transcript.rows, key=lambda row: row.seq)
+        rows = tail if before is None else [row for row in tail if row.seq < before]
+        if len(rows) < limit and self._start > 1:
+            end = self._start if before is None else min(before, self._start)
+            rows = await self._pages.before(end, limit - len(rows), self._undone) + rows
+        first = max(0, len(rows) - limit)
+        while first > 0 and rows[first - 1].seq == rows[first].seq:
+            first -= 1
+        kept = rows[first:]
+        begun = not kept or (first == 0 and len(rows) < limit)
+        return Page(kept, None if begun else kept[0].seq, seq)
+
+    async def row(self, id_: str) -> AnyRow | None:
+        """A row by its id, also one of before the tail."""
+        self._use()
+        return self.fanout.transcript.row(id_) or await self._pages.row(id_, self._undone)
+
+    @property
+    def _undone(self) -> int:
+        """The last undo that the tail shows."""
+        return max((row.seq for row in self.fanout.transcript.rows if row.kind == "revert"), default=0)
+
+    # What can be done.
+
+    async def submit(self, content: str | Sequence[Mapping[str, Any]], *, source: str) -> asyncio.Task[Stop]:
+        """Begin a turn, or let it wait for the end of the running one; the task ends with it.
+
+        Takes the session up if nobody runs it. Raises `StoreError` BUSY while it runs elsewhere, `GatewayError` if its
+        folder is gone or its agent cannot be had.
+        """
+        async with self._door:
+            conversation = await self._take_up()
+            task = asyncio.get_running_loop().create_task(conversation.prompt(content, source=source))
+            self._turns.add(task)
+        task.add_done_callback(self._turn_over)
+        return task
+
+    async def prompt(self, content: str | Sequence[Mapping[str, Any]], *, source: str) -> Stop:
+        """Work through one prompt, to the end of its turn."""
+        task = await self.submit(content, source=source)
+        await asyncio.wait({task})
+        return CANCELLED if task.cancelled() else task.result()
+
+    async def cancel(self) -> bool:
+        """Stop the running turn and those that wait; returns once they are closed. False: none was running here."""
+        self._require_not_elsewhere("stopped")
+        turns = set(self._turns)
+        for task in turns:
+            task.cancel()
+        if turns:
+            await asyncio.wait(turns)
+        return bool(turns)
+
+    def answer(self, request: str, option: str, by: str) -> bool:
+        """Settle a permission request. False: it was settled before. Raises `GatewayError` NO_OPTION for what was not
+        offered, BUSY while the session runs elsewhere."""
+        self._use()
+        rows = self.fanout.transcript.rows
+        row = next((row for row in reversed(rows) if row.kind == "permission" and row.request == request), None)
+        if row is None or row.kind != "permission" or option not in [one["id"] for one in row.options]:
+            raise GatewayError("NO_OPTION", "That answer was not offered.", "Choose one of the buttons of the request.")
+        self._require_not_elsewhere("answered")
+        if self._conversation is None:
+            return False
+        return self._conversation.permissions.answer(request, cast("PermissionOutcome", option), by)
+
+    async def plan_undo(
+        self, *, turn: int | None = None, path: str | None = None, call: str | None = None, hunk: int | None = None
+    ) -> UndoPlan:
+        """What an undo of this selection would do now. Raises `UndoRefused`, `StoreError` BUSY, `GatewayError`."""
+        async with self._held() as (session, files):
+            return await plan_undo(
+                session.log, session.store, files, session.redactor, turn=turn, path=path, call=call, hunk=hunk
+            )
+
+    async def undo(self, plan: UndoPlan) -> Undone:
+        """Carry out exactly what was planned; refused where a file has changed since. Raises as `plan_undo`."""
+        async with self._held() as (session, files):
+            if self._conversation is not None:
+                return await self._conversation.undo(plan=plan)
+            return await undo(session.log, session.store, files, session.redactor, plan=plan)
+
+    # Coming and going.
+
+    def watch(self) -> None:
+        """Show what the log gets, from whichever process."""
+        self._watching = asyncio.get_running_loop().create_task(self._watch())
+
+    async def let_go(self, reason: str = "idle") -> None:
+        """End the conversation, if there is one, so that any process may take the session up; go on watching."""
+        async with self._door:
+            if self._conversation is not None:
+                await self._end(reason)
+                self.watch()
+        self.fanout.touch()
+
+    async def close(self, reason: str = "closed") -> None:
+        """End everything; the room cannot be used after it."""
+        self._closed = True
+        async with self._door:
+            await self._unwatch()
+            if self._conversation is not None:
+                await self._end(reason)
+        await self.fanout.close()
+
+    def look(self) -> None:
+        """Show the state again where it was changed by something that is no event: who runs it, and what waits."""
+        seen = (self.runs, self.waiting)
+        if seen != self._seen:
+            self._seen = seen
+            self.fanout.touch()
+
+    def _use(self) -> None:
+        self._used = time.monotonic()
+
+    async def _take_up(self) -> Conversation:
+        if self._closed:
+            raise GatewayError("STOPPING", "Redline is stopping.", "Start it again, then go on.")
+        if self._conversation is not None:
+            return self._conversation
+        files = self._files()
+        events = await self._archive.store.read(self.session, limit=1)
+        first = events[0].data if events and isinstance(events[0], Event) else {}
+        engaged = await self._roster.engage_again(first, self.workspace)
+        await self._unwatch()
+        try:
+            opened = await self._archive.resume(self.session, files)
+            try:
+                self._conversation = await Conversation.begin(
+                    opened, engaged.factory(opened, files), files=files, workspace=self.workspace, present={},
+                    approval=self._roster.approval, fanout=self.fanout,
+                )  # fmt: skip
+            except BaseException:
+                opened.close()
+                raise
+        except BaseException:
+            self.watch()
+            raise
+        self._opened = opened
+        self._use()
+        return self._conversation
+
+    async def _end(self, reason: str) -> None:
+        conversation, opened = self._conversation, self._opened
+        assert conversation is not None
+        assert opened is not None
+        turns = set(self._turns)
+        for task in turns:
+            task.cancel()
+        try:
+            if turns:
+                await asyncio.wait(turns)
+            await conversation.close(reason)
+        finally:
+            self._conversation = self._opened = None
+            opened.close()
+
+    @contextlib.asynccontextmanager
+    async def _held(self) -> AsyncIterator[tuple[OpenSession, Files]]:
+        """The session between turns, taken for a moment where nobody runs it."""
+        async with self._door:
+            if self._turns:
+                raise GatewayError("RUNNING", "A turn is running.", "Wait for its end, or stop it first.")
+            files = self._files()
+            if self._opened is not None:
+                yield self._opened, files
+            else:
+                opened = await self._archive.resume(self.session, files)
+                self._borrowed = True
+                try:
+                    yield opened, files
+                finally:
+                    self._borrowed = False
+                    opened.close()
+            self._use()
+
+    def _files(self) -> LocalFiles:
+        if not self.workspace.is_dir():
+            raise GatewayError(
+                "FOLDER", f"The folder of this session, {self.workspace}, is gone.", "Put it back, or start a new one."
+            )
+        return LocalFiles([self.workspace])
+
+    def _require_not_elsewhere(self, what: str) -> None:
+        if self.runs == "elsewhere":
+            raise GatewayError(
+                "BUSY",
+                f"Another Redline process runs this session, so it cannot be {what} here.",
+                "Go on in that window, or close it there; then the session can be taken up here.",
+            )
+
+    def _turn_over(self, task: asyncio.Task[Stop]) -> None:
+        self._turns.discard(task)
+        self._use()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("A turn of session %s could not be recorded", self.session, exc_info=error)
+        self.look()
+
+    async def _watch(self) -> None:
+        async for event in self._archive.store.watch(self.session, after=self.seq):
+            self.fanout.take(event)
+
+    async def _unwatch(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait({self._watching})
+            self._watching = None
+
+    def _fault(self, name: str, error: Exception) -> None:
+        if self._conversation is not None:
+            self._conversation.surface_fault(name, error)
+        else:
+            _log.error("The surface %s failed", name, exc_info=error)
