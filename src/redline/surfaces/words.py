@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from redline.surfaces.visible import hidden_kinds
 from redline.transcript.rows import NetTotal
 from redline.views import GenericCall, TerminalCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from redline.changes.record import Fact, FileChange, Operation
+    from redline.changes.record import Fact, FileChange, Hunk, Operation
     from redline.transcript.rows import ToolRow, ToolStatus
 
 DONE: Mapping[Operation, str] = {"add": "Created", "modify": "Edited", "delete": "Deleted", "move": "Moved"}
@@ -173,3 +174,20 @@ def without_hunks(change: FileChange) -> str:
     if change.operation == "add":
         return "An empty file."
     return ""
+
+
+def hidden(change: FileChange) -> frozenset[str]:
+    """The kinds of hidden characters in the paths and in the lines that the change touches. A BOM is no reason to
+    warn: the card's head names it."""
+    found = hidden_kinds(change.path) | (hidden_kinds(change.old_path) if change.old_path else frozenset())
+    for hunk in change.hunks:
+        for at, line in enumerate(hunk.lines):
+            if line[0] != " ":
+                text = line[1:]
+                found |= hidden_kinds(text.removeprefix("\ufeff") if at < 2 and is_first(hunk) else text)
+    return found
+
+
+def is_first(hunk: Hunk) -> bool:
+    """It holds the file's first line."""
+    return hunk.old_start <= 1 and hunk.new_start <= 1

@@ -13,7 +13,7 @@ from rich.text import Text
 from redline.surfaces import words
 from redline.surfaces.terminal import lines
 from redline.surfaces.terminal.look import ADDED, HIDDEN, QUIET, REMOVED, STRONG, Glyphs
-from redline.surfaces.visible import hidden_kinds, pieces, visible
+from redline.surfaces.visible import pieces, visible
 
 if TYPE_CHECKING:
     from redline.changes.record import FileChange
@@ -107,7 +107,7 @@ def draw_lines(
     explain: bool = True,
 ) -> None:
     """The lines of a change inside its frame, with the warnings that they need. `explain`: say why there are none."""
-    _warn(frame, change, setting, glyphs)
+    _warn(frame, change, glyphs)
     if not change.hunks:
         if explain:
             _without_hunks(frame, change)
@@ -137,9 +137,8 @@ def _without_hunks(frame: Frame, change: FileChange) -> None:
         frame.note(Text(said, style=QUIET))
 
 
-def _warn(frame: Frame, change: FileChange, setting: Setting, glyphs: Glyphs) -> None:
-    kinds = lines.warnings(change) | hidden_kinds(setting.path(change.path))
-    kinds |= hidden_kinds(setting.path(change.old_path)) if change.old_path else frozenset()
+def _warn(frame: Frame, change: FileChange, glyphs: Glyphs) -> None:
+    kinds = words.hidden(change)
     if kinds:
         named = ", ".join(sorted(kinds))
         frame.note(Text(f"{glyphs.warning} Holds {named} characters; they are shown as marks.", style=STRONG))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from redline.surfaces import words
-from redline.surfaces.visible import Piece, hidden_kinds, pieces
+from redline.surfaces.visible import Piece, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,25 +77,6 @@ def count(change: FileChange) -> int:
     return sum(len(hunk.lines) for hunk in change.hunks)
 
 
-def warnings(change: FileChange) -> frozenset[str]:
-    """The kinds of hidden characters in the lines that the change touches. A BOM is no reason to warn: the card's head
-    names it."""
-    found: set[str] = set()
-    for hunk in change.hunks:
-        for at, line in enumerate(hunk.lines):
-            if line[0] != " ":
-                found |= hidden_kinds(_without_bom(line[1:]) if at < 2 and _is_first(hunk) else line[1:])
-    return frozenset(found)
-
-
-def _is_first(hunk: Hunk) -> bool:
-    return hunk.old_start <= 1 and hunk.new_start <= 1
-
-
-def _without_bom(text: str) -> str:
-    return text.removeprefix("\ufeff")
-
-
 def _hides_bom(change: FileChange) -> bool:
     """As with carriage returns: what is there before and after alike is said once, in the head."""
     sides = [side for side in (change.before, change.after) if side is not None]
@@ -104,8 +85,8 @@ def _hides_bom(change: FileChange) -> bool:
 
 def _hunk(change: FileChange, hunk: Hunk, *, hide_return: bool, whole: bool) -> Iterator[Item]:
     texts = [line[1:].removesuffix("\r") if hide_return else line[1:] for line in hunk.lines]
-    if _is_first(hunk) and _hides_bom(change):
-        texts = [_without_bom(text) for text in texts]
+    if words.is_first(hunk) and _hides_bom(change):
+        texts = [text.removeprefix("\ufeff") for text in texts]
     signs = "".join(line[0] for line in hunk.lines)
     partners = _partners(signs)
     old, new = hunk.old_start, hunk.new_start
