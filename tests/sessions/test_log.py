@@ -193,6 +193,21 @@ async def test_after_a_full_disk_the_log_goes_on_where_it_was(store: SqliteStore
     assert [each.seq async for each in log.events()] == [1, 2]
 
 
+async def test_a_fault_while_an_event_is_made_reaches_its_appender_and_the_log_goes_on(
+    log: SessionLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> Event:
+        raise MemoryError("no room for an event")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("redline.sessions.log.Event", fail)
+        outcomes = await asyncio.wait_for(
+            asyncio.gather(*(log.append("notice/raised", {"n": n}) for n in range(2)), return_exceptions=True), 10
+        )
+    assert [type(outcome) for outcome in outcomes] == [MemoryError] * 2
+    assert (await log.append("notice/raised", {})).seq == 1
+
+
 async def test_a_second_writer_is_told_so_every_time(store: SqliteStore, log: SessionLog) -> None:
     await log.append("notice/raised", {})
     await store.append([event(log.session, 2, by="another")], durable=False)

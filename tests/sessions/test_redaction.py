@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from redline.sessions import secret_sieve
 from redline.sessions.marks import holds_mask, mark, new_masks
 from redline.sessions.redaction import LineMasker, Redactor
 from secret_corpus import Secret, private_keys, secrets, tricky_lines
@@ -282,3 +283,11 @@ def test_a_long_line_is_masked_as_its_parts_are(text: str, before: int) -> None:
 def test_no_text_at_all_breaks_it(text: str) -> None:
     assert REDACTOR.mask(text).count("\n") == text.count("\n")
     REDACTOR.mask_json({"password": text, text: [text]})
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=200) | st.lists(_PIECES, max_size=12).map("".join))
+def test_the_one_look_at_a_clean_text_passes_over_nothing_that_a_closer_look_would_find(text: str) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    found = secret_sieve.may_hold_block(data), secret_sieve.token_places(data), secret_sieve.name_places(data)
+    assert secret_sieve.may_hold_any(data) or not any(found)

@@ -13,7 +13,6 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol
 
 from redline.sessions.door import Door, door, masked
@@ -41,6 +40,7 @@ class BlobSink(Protocol):
 class _Pending:
     """An event on its way to the store."""
 
+    log: SessionLog
     type: str
     admitted: Admitted
     durable: bool
@@ -52,6 +52,24 @@ class _Pending:
     told: asyncio.Future[Event] | None = None
     done: bool = False
     error: BaseException | None = None
+
+    def through(self, data: Any, error: BaseException | None) -> None:
+        """Past the door: on to the store. Whatever goes wrong is told to the appender, which waits for nothing else."""
+        if error is None:
+            log = self.log
+            try:
+                self.event = Event(log.session, self.seq, self.at, self.type, data)
+                log.store.submit([self.event], durable=self.durable, settled=self.answered)
+            except Exception as fault:
+                error = fault
+        if error is not None:
+            self.answered(error)
+
+    def answered(self, error: BaseException | None) -> None:
+        """By the store."""
+        self.error = error
+        self.done = True
+        self.log.settle()
 
 
 class SessionLog:
@@ -107,11 +125,13 @@ class SessionLog:
         event committed all the same.
         """
         flushed = type in DURABLE if durable is None else durable
-        return await self._append(_Pending(type, self._admit(type, data), flushed))
+        pending = _Pending(self, type, self._admit(type, data), flushed)
+        return await (self._begin(pending) if self._is_quick(pending) else self._append_in_turn(pending))
 
     async def append_masked(self, type: str, data: dict[str, Any]) -> Event:  # noqa: A002
         """As `append`, for text that has passed the door already."""
-        return await self._append(_Pending(type, self._admit(type, data), type in DURABLE, passed=True))
+        pending = _Pending(self, type, self._admit(type, data), type in DURABLE, passed=True)
+        return await (self._begin(pending) if self._is_quick(pending) else self._append_in_turn(pending))
 
     def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
         """Call it with each event once committed, in order. Returns what ends that. A listener that raises is
@@ -155,20 +175,20 @@ class SessionLog:
             if blob is not None:
                 omitted.place["blob"] = blob
 
-    async def _append(self, pending: _Pending) -> Event:
-        """In most cases an event needs nothing that takes time, and no other waits for such: it goes at once."""
+    def _is_quick(self, pending: _Pending) -> bool:
+        """As in most cases: the event needs nothing that takes time, and no other waits for such."""
         admitted = pending.admitted
         slow = admitted.omitted or (admitted.size > LARGE_EVENT and not pending.passed)
-        if slow or self._queued or self._failure is not None:
-            self._queued += 1
-            try:
-                async with self._order:
-                    await self._prepare(pending)
-                    told = self._begin(pending)
-            finally:
-                self._queued -= 1
-        else:
-            told = self._begin(pending)
+        return not slow and not self._queued and self._failure is None
+
+    async def _append_in_turn(self, pending: _Pending) -> Event:
+        self._queued += 1
+        try:
+            async with self._order:
+                await self._prepare(pending)
+                told = self._begin(pending)
+        finally:
+            self._queued -= 1
         return await told
 
     async def _prepare(self, pending: _Pending) -> None:
@@ -189,27 +209,11 @@ class SessionLog:
             self._door = door()
         pending.told = loop.create_future()
         self._pending.append(pending)
-        self._door.enter(self.redactor, pending.admitted, pending.passed, partial(self._through, pending))
+        self._door.enter(self.redactor, pending.admitted, pending.passed, pending.through)
         return pending.told
 
-    def _through(self, pending: _Pending, data: Any, error: BaseException | None) -> None:
-        """Past the door: send the event to the store."""
-        if error is None:
-            pending.event = Event(self.session, pending.seq, pending.at, pending.type, data)
-            try:
-                self.store.submit([pending.event], durable=pending.durable, settled=partial(self._answered, pending))
-            except Exception as fault:
-                error = fault
-        if error is not None:
-            self._answered(pending, error)
-
-    def _answered(self, pending: _Pending, error: BaseException | None) -> None:
-        pending.error = error
-        pending.done = True
-        self._settle()
-
-    def _settle(self) -> None:
-        """Tell, in order, what the store has answered."""
+    def settle(self) -> None:
+        """Tell, in order, what the store has answered; called when it has."""
         while self._pending and self._pending[0].done:
             pending = self._pending.popleft()
             told, event = pending.told, pending.event

@@ -49,7 +49,7 @@ class Redactor:
 
     def mask(self, text: str) -> str:
         """The text with its secrets masked; the same object if there are none."""
-        masked = self.mask_lines(text)
+        masked = self.mask_lines(text) if text else {}
         if not masked:
             return text
         lines = text.split("\n")
@@ -68,6 +68,8 @@ class Redactor:
         else:
             data, errors = text.encode("utf-8", "surrogatepass"), "surrogatepass"
         masked: dict[int, str] = {}
+        if not secret_sieve.may_hold_any(data):
+            return masked
         if secret_sieve.may_hold_block(data):
             masked = key_blocks.mask_blocks(data.decode("utf-8", errors))
         for number, raw, marks in _candidates(data):
