@@ -145,7 +145,8 @@ def time_durable_commits(store: SqliteStore, watch: Stopwatch) -> None:
             watch.add(under_way[0], seconds)
 
     store.submit = submitting  # type: ignore[method-assign]
-    store._writer._connection = TimedConnection(store._writer._connection, committed)  # type: ignore[assignment]
+    transactions = store._writer._transactions
+    transactions.connection = TimedConnection(transactions.connection, committed)  # type: ignore[assignment]
 
 
 class TimedConnection:

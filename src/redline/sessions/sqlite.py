@@ -1,6 +1,6 @@
 """The embedded store: one SQLite file in write-ahead mode, private to the user.
 
-One thread writes (`writer.py`); reads run beside it on connections of their own, so that neither waits for the other.
+Writing is ordered by `writer.py`; reads run beside it on connections of their own, so that neither waits for the other.
 Events are kept as plain JSON text; `docs/session-log.md` describes the tables.
 """
 
@@ -10,7 +10,7 @@ import asyncio
 import os
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -23,13 +23,15 @@ from redline.sessions.faults import store_error
 from redline.sessions.projection import project
 from redline.sessions.schema import migrate, require_known
 from redline.sessions.store import Damaged, StoreError, Summary
-from redline.sessions.writer import BUSY_MILLISECONDS, Append, Delete, Request, Writer
+from redline.sessions.transaction import BUSY_SECONDS, Append, Delete
+from redline.sessions.writer import Request, Writer
 
 ROW_LIMIT = 32 * 2**20
 """Bytes of a row above which it is not read: far beyond what the gate lets in."""
 POLL_SECONDS = 0.25
 """How often a watcher looks for what other processes committed."""
 _READERS = 2
+_BUSY_MILLISECONDS = round(BUSY_SECONDS * 1000)
 
 Answer = TypeVar("Answer")
 
@@ -37,9 +39,9 @@ Answer = TypeVar("Answer")
 class SqliteStore:
     """A `Store` in one file. Errors are `StoreError`."""
 
-    def __init__(self, path: Path, writer: Writer) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
-        self._writer = writer
+        self._writer = Writer(connection, path, self._wake_watchers)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="redline-log-reader")
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
@@ -63,22 +65,16 @@ class SqliteStore:
                 raise
         except (sqlite3.Error, OSError) as error:
             raise store_error(error, path) from error
-        return cls(path, Writer(connection, path))
+        return cls(path, connection)
 
     def submit(self, events: Sequence[Event], *, durable: bool, settled: Callable[[StoreError | None], None]) -> None:
         session, first = events[0].session, events[0].seq
-        for place, event in enumerate(events):
+        for place, event in enumerate(events if len(events) > 1 else ()):
             if event.session != session or event.seq != first + place:
                 raise ValueError("one append takes consecutive events of one session")
         rows = [(session, event.seq, event.v, event.at, event.type, to_json(event.data).decode()) for event in events]
         loop = asyncio.get_running_loop()
-
-        def told(error: StoreError | None) -> None:
-            settled(error)
-            for watcher in self._watchers.get(session, ()):
-                watcher.set()
-
-        self._put(Append(session, project(events), rows, durable, loop, told), loop)
+        self._put(Append(session, project(events), rows, durable, loop, settled), loop)
 
     async def append(self, events: Sequence[Event], *, durable: bool) -> None:
         if events:
@@ -212,6 +208,11 @@ class SqliteStore:
         if requests := self._outgoing.pop(loop, None):
             self._writer.put(requests)
 
+    def _wake_watchers(self, sessions: Iterable[str]) -> None:
+        if self._watchers:
+            for watcher in [each for session in set(sessions) for each in self._watchers.get(session, ())]:
+                watcher.set()
+
     def _require_open(self) -> None:
         if self._closed:
             raise StoreError("IO", f"The log {self._path} is closed.", "Open it again.")
@@ -264,7 +265,7 @@ def _look_first(path: Path) -> None:
     """Refuse a file that is not ours to change, on a connection that cannot change it."""
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
     try:
-        connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
         require_known(connection)
     finally:
         connection.close()
@@ -275,7 +276,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
     )
     for pragma in (
-        f"busy_timeout = {BUSY_MILLISECONDS}",
+        f"busy_timeout = {_BUSY_MILLISECONDS}",
         "trusted_schema = OFF",
         "cell_size_check = ON",
         # Mapped files turn a disk fault into a signal that ends the process.

@@ -1,4 +1,10 @@
-"""The one thread that writes to a SQLite log: what waits together is committed together."""
+"""Who commits to a SQLite log: one thread, so that what waits together is committed together; or at once.
+
+A commit that need not reach the disk takes less time than it takes to wake a thread and to be woken by it. So where
+nothing else is under way, a few small events are committed where they are: on the event loop, without waiting for
+another process, and without carrying the write-ahead log over into the file. All else is the thread's: what has to be
+flushed, what is large, and what somebody else is in the way of.
+"""
 
 from __future__ import annotations
 
@@ -7,44 +13,23 @@ import logging
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import chain, groupby
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from redline.sessions.faults import store_error
-from redline.sessions.projection import Projection
-from redline.sessions.schema import require_known
 from redline.sessions.store import StoreError
+from redline.sessions.transaction import Append, Delete, Transactions
 
 GROUP_LIMIT = 512
 """Requests in one commit, about."""
+_FEW = 32
+"""Requests that are committed on the loop: well under a millisecond."""
+_SMALL = 64 * 2**10
+"""Characters of them all."""
+_IN_A_ROW = 100
+"""Commits on the loop until the thread has its turn, which looks after the write-ahead log."""
 
 _log = logging.getLogger(__name__)
-
-EncodedRow = tuple[str, int, int, int, str, str]
-"""session, seq, v, at, type, data as JSON text."""
-
-
-@dataclass(slots=True)
-class Append:
-    """Consecutive events of one session: all of them or none."""
-
-    session: str
-    projection: Projection
-    rows: list[EncodedRow]
-    durable: bool
-    loop: asyncio.AbstractEventLoop
-    settled: Callable[[StoreError | None], None]
-    """Called on the loop."""
-
-
-@dataclass(slots=True)
-class Delete:
-    session: str
-    loop: asyncio.AbstractEventLoop
-    settled: Callable[[StoreError | bool], None]
-
 
 Request = Append | Delete
 Answer = StoreError | bool | None
@@ -54,16 +39,28 @@ Outcome = tuple[Request, Answer]
 class Writer:
     """Takes requests in order; `close` ends the thread after what is waiting."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, told: Callable[[Iterable[str]], None]) -> None:
+        """`told`: called on the loop with the sessions of requests that have been settled."""
         self._connection = connection
+        self._when_told = told
         self._path = path
+        self._transactions = Transactions(connection)
+        self._using = threading.Lock()
+        """The connection."""
         self._waiting: queue.SimpleQueue[list[Request] | None] = queue.SimpleQueue()
-        self._synchronous = ""
-        self._data_version = -1
+        self._untold = 0
+        """Requests that went to the thread and of which nobody has been told yet."""
+        self._counting = threading.Lock()
+        self._in_a_row = 0
         self._thread = threading.Thread(target=self._run, name="redline-log-writer", daemon=True)
         self._thread.start()
 
     def put(self, requests: list[Request]) -> None:
+        """Requests of the running loop. They are settled in the order in which they came."""
+        if self._is_quick(requests) and self._settle_here(requests):
+            return
+        with self._counting:
+            self._untold += len(requests)
         self._waiting.put(requests)
 
     def close(self) -> None:
@@ -71,13 +68,56 @@ class Writer:
         self._waiting.put(None)
         self._thread.join()
 
+    # On the loop.
+
+    def _is_quick(self, requests: list[Request]) -> bool:
+        if self._untold or self._in_a_row >= _IN_A_ROW or len(requests) > _FEW:
+            return False
+        size = 0
+        for request in requests:
+            if isinstance(request, Delete) or request.durable:
+                return False
+            size += sum([len(row[-1]) for row in request.rows])
+        return size <= _SMALL
+
+    def _settle_here(self, requests: list[Request]) -> bool:
+        """False: it could not be done at once, and nothing was written."""
+        if not self._using.acquire(blocking=False):
+            return False
+        try:
+            answers = self._transactions.append([each for each in requests if isinstance(each, Append)], at_once=True)
+        except (sqlite3.Error, StoreError):
+            return False  # the thread tries again, and what it meets is the answer
+        finally:
+            self._using.release()
+        self._in_a_row += 1
+        self._resolve(list(zip(requests, answers, strict=True)))
+        return True
+
+    def _told(self, outcomes: list[Outcome]) -> None:
+        with self._counting:
+            self._untold -= len(outcomes)
+        self._resolve(outcomes)
+
+    def _resolve(self, outcomes: list[Outcome]) -> None:
+        for request, answer in outcomes:
+            try:
+                request.settled(answer)  # type: ignore[arg-type]  # an append is never answered by a bool, nor a delete by None
+            except Exception:  # one waiter's fault shall not leave the others waiting
+                _log.exception("a waiter for the log failed")
+        self._when_told(request.session for request, _ in outcomes)
+
+    # On the thread.
+
     def _run(self) -> None:
         while (requests := self._waiting.get()) is not None:
             group, ending = self._gather(requests)
             outcomes: list[Outcome] = []
-            for run in _runs(group):
-                outcomes += self._settle(run)
-            _tell(outcomes)
+            with self._using:
+                for run in _runs(group):
+                    outcomes += self._settle(run)
+            self._in_a_row = 0
+            self._tell(outcomes)
             if ending:
                 break
         self._connection.close()
@@ -106,158 +146,23 @@ class Writer:
 
     def _attempt(self, run: list[Request]) -> list[Answer]:
         if isinstance(run[0], Delete):
-            return [self._delete(run[0])]
-        appends = [request for request in run if isinstance(request, Append)]
-        durable = any(append.durable for append in appends)
-        self._begin(durable=durable)
-        try:
-            if self._write_together(appends):
-                answers: list[Answer] = [None] * len(appends)
-            else:
-                # Some tail does not fit: from the start, one by one, to find whose.
-                self._roll_back()
-                self._begin(durable=durable)
-                answers = [None if self._write_together([append]) else self._refusal(append) for append in appends]
-            self._connection.execute("COMMIT")
-        except BaseException:
-            self._roll_back()
-            raise
-        return answers
+            return [self._transactions.delete(run[0].session)]
+        return [*self._transactions.append([request for request in run if isinstance(request, Append)])]
 
-    def _begin(self, *, durable: bool) -> None:
-        execute = self._connection.execute
-        synchronous = "FULL" if durable else "NORMAL"
-        if synchronous != self._synchronous:
-            execute(f"PRAGMA synchronous = {synchronous}")
-            self._synchronous = synchronous
-        execute("BEGIN IMMEDIATE")
-        try:
-            # Another program may have replaced the tables by newer ones since.
-            if (version := execute("PRAGMA data_version").fetchone()[0]) != self._data_version:
-                require_known(self._connection)
-                self._data_version = version
-        except BaseException:
-            self._roll_back()
-            raise
-
-    def _roll_back(self) -> None:
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
-
-    def _write_together(self, appends: list[Append]) -> bool:
-        """False: some append does not continue its session's tail, and the transaction is not fit to commit; of a
-        single one, nothing was written."""
-        many = self._connection.executemany
-        for statement, values in _tail_moves(appends):
-            if many(statement, values).rowcount != len(values):
-                return False
-        many(_INSERT_EVENT, chain.from_iterable([append.rows for append in appends]))
-        for append in appends:
-            if append.projection.turn_starts:
-                many(_INSERT_TURN, [(append.session, turn, seq) for turn, seq in append.projection.turn_starts])
-            for step in append.projection.intents or ():
-                statement = _OPEN_INTENT if len(step) == 3 else _CLOSE_INTENTS
-                self._connection.execute(statement, (append.session, *step))
-        return True
-
-    def _refusal(self, append: Append) -> StoreError:
-        found = self._connection.execute(
-            "SELECT last_seq FROM sessions WHERE session = ?", (append.session,)
-        ).fetchone()
-        if found is None:
-            return StoreError(
-                "NO_SESSION",
-                f"There is no session {append.session} to go on with; it may have been deleted.",
-                "Start a new session.",
-            )
-        return StoreError(
-            "SECOND_WRITER",
-            f"Session {append.session} ends at event {found[0]}, not before {append.projection.first}: "
-            "another program writes it. Nothing of this was written.",
-            "Go on in that program, or open the session again here once it is closed there.",
-        )
-
-    def _delete(self, request: Delete) -> bool:
-        self._begin(durable=True)
-        try:
-            existed = self._connection.execute("DELETE FROM sessions WHERE session = ?", (request.session,)).rowcount
-            for table in ("events", "turns", "open_intents"):
-                self._connection.execute(f"DELETE FROM {table} WHERE session = ?", (request.session,))
-            self._connection.execute("COMMIT")
-        except BaseException:
-            self._roll_back()
-            raise
-        # What was deleted still stands in the write-ahead log; where a reader is busy it goes at a later checkpoint.
-        self._connection.execute("PRAGMA busy_timeout = 0")
-        try:
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        except sqlite3.Error as error:
-            _log.info("the write-ahead log was not emptied after a delete: %s", error)
-        finally:
-            self._connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
-        return existed == 1
-
-
-BUSY_MILLISECONDS = 30_000
-"""How long to wait for another process's transaction."""
-
-_INSERT_EVENT = "INSERT INTO events (session, seq, v, at, type, data) VALUES (?, ?, ?, ?, ?, ?)"
-_INSERT_SESSION = (
-    "INSERT OR IGNORE INTO sessions (session, workspace, agent, title, started_at, updated_at, last_seq, turns, added,"
-    " removed, closed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_UPDATE_SESSION = (
-    "UPDATE sessions SET last_seq = ?, updated_at = ?, workspace = coalesce(?, workspace), agent = coalesce(?, agent),"
-    " title = coalesce(?, title), turns = max(turns, ?), added = added + ?, removed = removed + ?,"
-    " closed = coalesce(?, closed) WHERE session = ? AND last_seq = ?"
-)
-
-
-_MOVE_TAIL = "UPDATE sessions SET last_seq = ?, updated_at = ? WHERE session = ? AND last_seq = ?"
-_INSERT_TURN = "INSERT OR IGNORE INTO turns (session, turn, seq) VALUES (?, ?, ?)"
-_OPEN_INTENT = "INSERT INTO open_intents (session, seq, turn, call) VALUES (?, ?, ?, ?)"
-_CLOSE_INTENTS = "DELETE FROM open_intents WHERE session = ? AND turn = ? AND call = ?"
-
-
-def _tail_moves(appends: list[Append]) -> Iterator[tuple[str, list[tuple[object, ...]]]]:
-    """The statements that move the tails, with the values of consecutive appends that share one."""
-    for statement, group in groupby(appends, _tail_statement):
-        values = _VALUES[statement]
-        yield statement, [values(append) for append in group]
-
-
-def _tail_statement(append: Append) -> str:
-    if append.projection.first == 1:
-        return _INSERT_SESSION
-    return _MOVE_TAIL if append.projection.plain else _UPDATE_SESSION
-
-
-def _moved_tail(append: Append) -> tuple[object, ...]:
-    of = append.projection
-    return of.last, of.updated_at, append.session, of.first - 1
-
-
-def _new_summary(append: Append) -> tuple[object, ...]:
-    of = append.projection
-    return (
-        append.session, of.workspace or "", of.agent or "", of.title or "", of.started_at, of.updated_at, of.last,
-        of.turns, of.added, of.removed, bool(of.closed),
-    )  # fmt: skip
-
-
-def _summary_update(append: Append) -> tuple[object, ...]:
-    of = append.projection
-    return (
-        of.last, of.updated_at, of.workspace, of.agent, of.title, of.turns, of.added, of.removed, of.closed,
-        append.session, of.first - 1,
-    )  # fmt: skip
-
-
-_VALUES: dict[str, Callable[[Append], tuple[object, ...]]] = {
-    _INSERT_SESSION: _new_summary,
-    _MOVE_TAIL: _moved_tail,
-    _UPDATE_SESSION: _summary_update,
-}
+    def _tell(self, outcomes: list[Outcome]) -> None:
+        """Hand the outcomes to the loops that wait for them: one wake-up a loop."""
+        by_loop: dict[asyncio.AbstractEventLoop, list[Outcome]] = {}
+        for outcome in outcomes:
+            by_loop.setdefault(outcome[0].loop, []).append(outcome)
+        for loop, theirs in by_loop.items():
+            try:
+                loop.call_soon_threadsafe(self._told, theirs)
+            except (
+                RuntimeError
+            ):  # the loop was closed while its events were on their way; they are committed all the same
+                _log.debug("nobody waits any more for %d outcomes", len(theirs))
+                with self._counting:
+                    self._untold -= len(theirs)
 
 
 def _runs(group: list[Request]) -> Iterable[list[Request]]:
@@ -273,23 +178,3 @@ def _runs(group: list[Request]) -> Iterable[list[Request]]:
             run.append(request)
     if run:
         yield run
-
-
-def _tell(outcomes: list[Outcome]) -> None:
-    """Hand the outcomes to the loops that wait for them: one wake-up a loop."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[Outcome]] = {}
-    for outcome in outcomes:
-        by_loop.setdefault(outcome[0].loop, []).append(outcome)
-    for loop, theirs in by_loop.items():
-        try:
-            loop.call_soon_threadsafe(_resolve, theirs)
-        except RuntimeError:  # the loop was closed while its events were on their way; they are committed all the same
-            _log.debug("nobody waits any more for %d outcomes", len(theirs))
-
-
-def _resolve(outcomes: list[Outcome]) -> None:
-    for request, answer in outcomes:
-        try:
-            request.settled(answer)  # type: ignore[arg-type]  # an append is never answered by a bool, nor a delete by None
-        except Exception:  # one waiter's fault shall not leave the others waiting
-            _log.exception("a waiter for the log failed")

@@ -1,0 +1,224 @@
+"""What a commit does to the tables of a SQLite log: some appends together, or one delete, whole or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain, groupby, repeat
+
+from redline.sessions.projection import Projection
+from redline.sessions.schema import require_known
+from redline.sessions.store import StoreError
+
+BUSY_SECONDS = 30.0
+"""How long to wait for another process's transaction."""
+_PAUSES = (0.001, 0.002, 0.005, 0.01, 0.025)
+"""Seconds between two looks whether it has ended."""
+_LONGEST_PAUSE = 0.05
+_CHECKPOINT = 1_000
+"""Pages in the write-ahead log from which a commit carries them over into the file: SQLite's own default."""
+
+_log = logging.getLogger(__name__)
+
+EncodedRow = tuple[str, int, int, int, str, str]
+"""session, seq, v, at, type, data as JSON text."""
+
+
+@dataclass(slots=True)
+class Append:
+    """Consecutive events of one session: all of them or none."""
+
+    session: str
+    projection: Projection
+    rows: list[EncodedRow]
+    durable: bool
+    loop: asyncio.AbstractEventLoop
+    settled: Callable[[StoreError | None], None]
+    """Called on the loop."""
+
+
+@dataclass(slots=True)
+class Delete:
+    session: str
+    loop: asyncio.AbstractEventLoop
+    settled: Callable[[StoreError | bool], None]
+
+
+class Transactions:
+    """The writing side of one connection, used by one thread at a time. Raises `sqlite3.Error` and `StoreError`, and
+    then nothing was written."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._pragmas: dict[str, object] = {}
+        self._data_version = -1
+        self._set("busy_timeout", 0)  # who may wait for others, and how long, differs from commit to commit
+
+    def append(self, appends: list[Append], *, at_once: bool = False) -> list[StoreError | None]:
+        """Commit them together; the answer holds a refusal for each that does not continue its session's tail.
+
+        `at_once`: wait for nobody, neither another process nor the disk; it fails instead, and what takes long is left
+        to the next commit.
+        """
+        durable = any(append.durable for append in appends)
+        self._begin(durable=durable, at_once=at_once)
+        try:
+            if self._write_together(appends):
+                answers: list[StoreError | None] = [None] * len(appends)
+            else:
+                # Some tail does not fit: from the start, one by one, to find whose.
+                self._roll_back()
+                self._begin(durable=durable, at_once=at_once)
+                answers = [None if self._write_together([append]) else self._refusal(append) for append in appends]
+            self.connection.execute("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+        return answers
+
+    def delete(self, session: str) -> bool:
+        """Remove all of a session; False: there was none."""
+        self._begin(durable=True, at_once=False)
+        try:
+            existed = self.connection.execute("DELETE FROM sessions WHERE session = ?", (session,)).rowcount
+            for table in ("events", "turns", "open_intents"):
+                self.connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
+            self.connection.execute("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+        # What was deleted still stands in the write-ahead log; where a reader is busy it goes at a later checkpoint.
+        try:
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except sqlite3.Error as error:
+            _log.info("the write-ahead log was not emptied after a delete: %s", error)
+        return existed == 1
+
+    def _begin(self, *, durable: bool, at_once: bool) -> None:
+        self._set("synchronous", "FULL" if durable else "NORMAL")
+        self._set("wal_autocheckpoint", 0 if at_once else _CHECKPOINT)
+        self._begin_immediate(0.0 if at_once else BUSY_SECONDS)
+        try:
+            # Another program may have replaced the tables by newer ones since.
+            version = self.connection.execute("PRAGMA data_version").fetchone()[0]
+            if version != self._data_version:
+                require_known(self.connection)
+                self._data_version = version
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _begin_immediate(self, patience: float) -> None:
+        until = time.monotonic() + patience
+        for pause in chain(_PAUSES, repeat(_LONGEST_PAUSE)):
+            try:
+                self.connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                    raise
+                time.sleep(pause)
+            else:
+                return
+
+    def _set(self, pragma: str, value: object) -> None:
+        if self._pragmas.get(pragma) != value:
+            self.connection.execute(f"PRAGMA {pragma} = {value}")
+            self._pragmas[pragma] = value
+
+    def _roll_back(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
+    def _write_together(self, appends: list[Append]) -> bool:
+        """False: some append does not continue its session's tail, and the transaction is not fit to commit; of a
+        single one, nothing was written."""
+        many = self.connection.executemany
+        for statement, values in _tail_moves(appends):
+            if many(statement, values).rowcount != len(values):
+                return False
+        many(_INSERT_EVENT, chain.from_iterable([append.rows for append in appends]))
+        for append in appends:
+            if append.projection.turn_starts:
+                many(_INSERT_TURN, [(append.session, turn, seq) for turn, seq in append.projection.turn_starts])
+            for step in append.projection.intents or ():
+                statement = _OPEN_INTENT if len(step) == 3 else _CLOSE_INTENTS
+                self.connection.execute(statement, (append.session, *step))
+        return True
+
+    def _refusal(self, append: Append) -> StoreError:
+        found = self.connection.execute("SELECT last_seq FROM sessions WHERE session = ?", (append.session,)).fetchone()
+        if found is None:
+            return StoreError(
+                "NO_SESSION",
+                f"There is no session {append.session} to go on with; it may have been deleted.",
+                "Start a new session.",
+            )
+        return StoreError(
+            "SECOND_WRITER",
+            f"Session {append.session} ends at event {found[0]}, not before {append.projection.first}: "
+            "another program writes it. Nothing of this was written.",
+            "Go on in that program, or open the session again here once it is closed there.",
+        )
+
+
+_INSERT_EVENT = "INSERT INTO events (session, seq, v, at, type, data) VALUES (?, ?, ?, ?, ?, ?)"
+_INSERT_SESSION = (
+    "INSERT OR IGNORE INTO sessions (session, workspace, agent, title, started_at, updated_at, last_seq, turns, added,"
+    " removed, closed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_UPDATE_SESSION = (
+    "UPDATE sessions SET last_seq = ?, updated_at = ?, workspace = coalesce(?, workspace), agent = coalesce(?, agent),"
+    " title = coalesce(?, title), turns = max(turns, ?), added = added + ?, removed = removed + ?,"
+    " closed = coalesce(?, closed) WHERE session = ? AND last_seq = ?"
+)
+
+
+_MOVE_TAIL = "UPDATE sessions SET last_seq = ?, updated_at = ? WHERE session = ? AND last_seq = ?"
+_INSERT_TURN = "INSERT OR IGNORE INTO turns (session, turn, seq) VALUES (?, ?, ?)"
+_OPEN_INTENT = "INSERT INTO open_intents (session, seq, turn, call) VALUES (?, ?, ?, ?)"
+_CLOSE_INTENTS = "DELETE FROM open_intents WHERE session = ? AND turn = ? AND call = ?"
+
+
+def _tail_moves(appends: list[Append]) -> Iterator[tuple[str, list[tuple[object, ...]]]]:
+    """The statements that move the tails, with the values of consecutive appends that share one."""
+    for statement, group in groupby(appends, _tail_statement):
+        values = _VALUES[statement]
+        yield statement, [values(append) for append in group]
+
+
+def _tail_statement(append: Append) -> str:
+    if append.projection.first == 1:
+        return _INSERT_SESSION
+    return _MOVE_TAIL if append.projection.plain else _UPDATE_SESSION
+
+
+def _moved_tail(append: Append) -> tuple[object, ...]:
+    of = append.projection
+    return of.last, of.updated_at, append.session, of.first - 1
+
+
+def _new_summary(append: Append) -> tuple[object, ...]:
+    of = append.projection
+    return (
+        append.session, of.workspace or "", of.agent or "", of.title or "", of.started_at, of.updated_at, of.last,
+        of.turns, of.added, of.removed, bool(of.closed),
+    )  # fmt: skip
+
+
+def _summary_update(append: Append) -> tuple[object, ...]:
+    of = append.projection
+    return (
+        of.last, of.updated_at, of.workspace, of.agent, of.title, of.turns, of.added, of.removed, of.closed,
+        append.session, of.first - 1,
+    )  # fmt: skip
+
+
+_VALUES: dict[str, Callable[[Append], tuple[object, ...]]] = {
+    _INSERT_SESSION: _new_summary,
+    _MOVE_TAIL: _moved_tail,
+    _UPDATE_SESSION: _summary_update,
+}

@@ -1,0 +1,88 @@
+"""Who commits: the loop, where it takes a moment; the thread, where something is in the way."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from redline.sessions.events import Event
+from redline.sessions.sqlite import SqliteStore
+
+LARGE = "x" * 100_000
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore.open(tmp_path / "log.db")
+    yield store
+    await store.close()
+
+
+def event(seq: int, text: str = "") -> Event:
+    return Event("s", seq, 1_796_000_000_000, "notice/raised", {"text": text})
+
+
+def committing_threads(store: SqliteStore) -> list[str]:
+    names: list[str] = []
+
+    def traced(statement: str) -> None:
+        if statement == "COMMIT":
+            names.append(threading.current_thread().name)
+
+    store._writer._connection.set_trace_callback(traced)
+    return names
+
+
+async def test_what_is_small_is_committed_at_once_and_what_must_reach_the_disk_by_the_thread(
+    store: SqliteStore,
+) -> None:
+    threads = committing_threads(store)
+    await store.append([event(1)], durable=False)
+    await store.append([event(2)], durable=True)
+    await store.append([event(3, LARGE)], durable=False)
+    assert [name == "redline-log-writer" for name in threads] == [False, True, True]
+
+
+async def test_what_follows_a_flushed_event_waits_for_it(store: SqliteStore) -> None:
+    await store.append([event(1)], durable=False)
+    told: list[int] = []
+    done = asyncio.Event()
+
+    def settled(seq: int) -> None:
+        told.append(seq)
+        if seq == 4:
+            done.set()
+
+    for seq, durable in ((2, True), (3, False), (4, False)):
+        store.submit([event(seq)], durable=durable, settled=lambda _, seq=seq: settled(seq))  # type: ignore[misc]
+        await asyncio.sleep(0)
+    await done.wait()
+    assert told == [2, 3, 4]
+
+
+async def test_the_loop_goes_on_while_another_process_writes(store: SqliteStore, tmp_path: Path) -> None:
+    await store.append([event(1)], durable=False)
+    other = sqlite3.connect(tmp_path / "log.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waiting = asyncio.ensure_future(store.append([event(2)], durable=False))
+    for _ in range(20):
+        await asyncio.sleep(0.001)
+    assert not waiting.done()
+    other.execute("ROLLBACK")
+    await waiting
+    other.close()
+    assert await store.tail("s") == 2
+
+
+async def test_the_write_ahead_log_is_carried_over_however_small_the_events_are(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    for seq in range(1, 2_001):
+        await store.append([event(seq, "some text")], durable=False)
+    # Three pages of 4 KiB go into it with each commit: by now it would hold 24 MiB.
+    assert (tmp_path / "log.db-wal").stat().st_size < 10 * 2**20
