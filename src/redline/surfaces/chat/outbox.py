@@ -1,0 +1,254 @@
+"""The outbox of one channel: brings what stands there to what should stand there, in as few calls as it can.
+
+A flow is a run of pages that belong together: a turn, a question. The outbox knows which pages it should have and which
+message shows each, and works on the difference, one call at a time. So edits merge by themselves, what was refused is
+still to be done, and after a restart only what differs is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from redline.surfaces.chat.cards import merged
+from redline.surfaces.chat.parts import File, Message, Page, Text
+from redline.surfaces.chat.places import Begun, Places, Post
+from redline.surfaces.chat.platform import Refused, Wait
+
+if TYPE_CHECKING:
+    from redline.surfaces.chat.platform import Platform
+
+_log = logging.getLogger(__name__)
+
+CALL_SECONDS = 60.0
+"""After which a call to a platform is given up and tried again."""
+_LONGEST_BACK_OFF = 60.0
+
+_UNSHOWN = Message((Text("▲ The chat refused to show a part here. `redline show` has all of it.", "strong"),))
+
+
+@dataclass(slots=True)
+class Flow:
+    begun: Begun
+    pages: Callable[[], Sequence[Page]]
+    """What should stand there now; asked when it is about to be sent."""
+    urgent: bool = False
+    """It does not wait for its turn: a question, an end."""
+    final: bool = False
+    """Nothing more will come once all of it stands there."""
+    dirty: bool = True
+    posts: dict[tuple[str, int], Post] = field(default_factory=dict)
+    refused: set[tuple[str, int]] = field(default_factory=set)
+    served: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    kind: str
+    """"message" or "file"."""
+    number: int
+    page: Page
+    upto: int = 0
+    """Of a file: how many files there are when it is sent, all merged into it."""
+
+
+class Outbox:
+    def __init__(self, platform: Platform, places: Places) -> None:
+        self._platform = platform
+        self._places = places
+        self._flows: dict[str, Flow] = {}
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._not_before = 0.0
+        self._tokens = float(platform.pace.burst)
+        self._counted = 0.0
+        self._faults = 0
+        self._served = 0
+        self._task = asyncio.get_running_loop().create_task(self._work())
+
+    def show(
+        self, begun: Begun, pages: Callable[[], Sequence[Page]], *, urgent: bool = False, final: bool = False
+    ) -> None:
+        """What a flow should show. Returns at once; a later call for the same flow replaces an earlier one."""
+        flow = self._flows.get(begun.flow)
+        if flow is None:
+            self._places.begin(self._platform.name, begun)
+            flow = self._flows[begun.flow] = Flow(begun, pages, posts=self._places.posts(begun.flow))
+        flow.pages, flow.dirty = pages, True
+        flow.urgent, flow.final = urgent, final
+        self._idle.clear()
+        self._wake.set()
+
+    async def settled(self) -> None:
+        """Wait until everything stands where it should."""
+        await self._idle.wait()
+
+    async def close(self, seconds: float = 5.0) -> None:
+        """Deliver what there is, for `seconds` at most; the rest is delivered after the next start."""
+        try:
+            await asyncio.wait_for(self.settled(), seconds)
+        except TimeoutError:
+            _log.warning("%s: not all was delivered before the end", self._platform.name)
+        self._task.cancel()
+        await asyncio.wait({self._task})
+
+    # Working.
+
+    async def _work(self) -> None:
+        while True:
+            self._wake.clear()
+            waiting = [flow for flow in self._flows.values() if flow.dirty]
+            if not waiting:
+                self._idle.set()
+                await self._wake.wait()
+                continue
+            flow = min(waiting, key=lambda one: (not one.urgent, one.served))
+            delay = self._delay(urgent=flow.urgent)
+            if delay > 0:
+                await self._sleep(delay)
+                continue
+            call = self._next_or_none(flow)
+            if call is None:
+                self._stands(flow)
+                continue
+            self._served += 1
+            flow.served = self._served
+            self._spend()
+            await self._make(flow, call)
+
+    async def _sleep(self, seconds: float) -> None:
+        """Or until something more is to be shown, which may be urgent."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), seconds)
+
+    def _stands(self, flow: Flow) -> None:
+        flow.dirty = False
+        if flow.final:
+            self._places.done(flow.begun.flow)
+            del self._flows[flow.begun.flow]
+
+    def _next_or_none(self, flow: Flow) -> _Call | None:
+        try:
+            return self._next(flow)
+        except Exception:
+            _log.exception("%s: the pages of %s could not be made", self._platform.name, flow.begun.flow)
+            return None
+
+    def _next(self, flow: Flow) -> _Call | None:
+        """The first page, in order, that does not stand there as it should. Files that wait go up as one."""
+        pages = flow.pages()
+        files = [page for page in pages if isinstance(page, File)]
+        uploaded = sum(kind == "file" for kind, _ in flow.posts)
+        message = file = -1
+        for page in pages:
+            if isinstance(page, File):
+                file += 1
+                key = ("file", file)
+                if file >= uploaded and key not in flow.refused:
+                    return _Call("file", file, merged(files[file:]), upto=len(files))
+            else:
+                message += 1
+                key = ("message", message)
+                wanted = _UNSHOWN if key in flow.refused else page
+                post = flow.posts.get(key)
+                if post is None or post.digest != digest(wanted):
+                    return _Call("message", message, wanted)
+        return None
+
+    def _delay(self, *, urgent: bool) -> float:
+        now = asyncio.get_running_loop().time()
+        pace = self._platform.pace
+        self._tokens = min(float(pace.burst), self._tokens + (now - self._counted) / pace.refill)
+        self._counted = now
+        wait = self._not_before - now
+        if not urgent and self._tokens < 1:
+            wait = max(wait, (1 - self._tokens) * pace.refill)
+        return wait
+
+    def _spend(self) -> None:
+        self._tokens = max(0.0, self._tokens - 1)
+        self._not_before = asyncio.get_running_loop().time() + self._platform.pace.gap
+
+    async def _make(self, flow: Flow, call: _Call) -> None:
+        try:
+            await asyncio.wait_for(self._send(flow, call), CALL_SECONDS)
+            self._faults = 0
+        except Wait as told:
+            self._lift_doubt(flow, call)
+            self._hold(told.seconds)
+        except Refused as reason:
+            self._lift_doubt(flow, call)
+            self._refused(flow, call, str(reason))
+        except Exception as fault:
+            self._lift_doubt(flow, call)
+            self._faults += 1
+            seconds = min(_LONGEST_BACK_OFF, 2.0 ** min(self._faults, 10))
+            _log.warning("%s could not be reached, trying again in %g s: %r", self._platform.name, seconds, fault)
+            self._hold(seconds)
+
+    async def _send(self, flow: Flow, call: _Call) -> None:
+        """An edit where there is a message to edit. What is new is kept as being sent before it is sent: a process
+        that ends in between leaves a doubt, and a page in doubt is not sent again as it was."""
+        place = flow.begun.place
+        key = (call.kind, call.number)
+        known = flow.posts.get(key)
+        mark = digest(call.page)
+        if known is not None and known.posted is not None and isinstance(call.page, Message):
+            await self._platform.edit(place, known.posted, call.page)
+            self._keep(flow, key, Post(mark, known.posted))
+            return
+        for each in _keys(call):
+            self._keep(flow, each, Post(mark, None))
+        if isinstance(call.page, Message):
+            posted = await self._platform.post(place, call.page)
+        else:
+            posted = await self._platform.upload(place, call.page)
+        for each in _keys(call):
+            self._keep(flow, each, Post(mark, posted))
+
+    def _keep(self, flow: Flow, key: tuple[str, int], post: Post) -> None:
+        flow.posts[key] = post
+        self._places.keep(flow.begun.flow, *key, post)
+
+    def _lift_doubt(self, flow: Flow, call: _Call) -> None:
+        """The process is alive and knows that the call did not succeed."""
+        for key in _keys(call):
+            post = flow.posts.get(key)
+            if post is not None and post.posted is None:
+                self._forget(flow, key)
+
+    def _forget(self, flow: Flow, key: tuple[str, int]) -> None:
+        del flow.posts[key]
+        self._places.forget(flow.begun.flow, *key)
+
+    def _refused(self, flow: Flow, call: _Call, reason: str) -> None:
+        """What cannot be edited is posted anew; what cannot be posted is said in other words, once, and then the flow
+        is given up."""
+        key = (call.kind, call.number)
+        _log.warning("%s refused %s %d of %s: %s", self._platform.name, *key, flow.begun.flow, reason)
+        if key in flow.posts:
+            self._forget(flow, key)
+        elif call.page is not _UNSHOWN:
+            flow.refused.add(key)
+        else:
+            flow.final = True
+            self._stands(flow)
+
+    def _hold(self, seconds: float) -> None:
+        self._not_before = max(self._not_before, asyncio.get_running_loop().time() + seconds)
+
+
+def _keys(call: _Call) -> list[tuple[str, int]]:
+    """The page of a call; of merged files, each."""
+    return [(call.kind, number) for number in range(call.number, max(call.upto, call.number + 1))]
+
+
+def digest(page: Page) -> str:
+    """The same for the same page, also after a restart."""
+    return hashlib.sha256(repr(page).encode("utf-8", "backslashreplace")).hexdigest()[:24]

@@ -1,0 +1,287 @@
+"""What stands in a channel becomes what should stand there: in few calls, whatever the platform answers."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eventmaker import change
+from redline.surfaces.chat import cards
+from redline.surfaces.chat.cards import Setting
+from redline.surfaces.chat.outbox import Outbox
+from redline.surfaces.chat.paginate import Measure, paginate
+from redline.surfaces.chat.parts import Buttons, Choice, File, Message, Page, Part, Text
+from redline.surfaces.chat.places import Begun, Places
+from redline.surfaces.chat.platform import Pace, Place, Refused, Wait
+from surfaces.chat.readback import PLATFORMS
+from surfaces.chat.readback import Platform as Reader
+from surfaces.chat.virtual_time import in_virtual_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_HERE = Place("C1", "1.1")
+
+
+@dataclass
+class Channel:
+    """A platform that keeps what stands in it, and answers as it is told to."""
+
+    name: str = "slack"
+    measure: Measure = PLATFORMS[0].measure
+    pace: Pace = field(default_factory=Pace)
+    stands: dict[str, Page] = field(default_factory=dict)
+    calls: list[tuple[float, str, str]] = field(default_factory=list)
+    """When, what, and what came of it."""
+    answers: list[BaseException | None] = field(default_factory=list)
+    """To the next calls."""
+    seconds: float = 0.0
+
+    async def post(self, place: Place, message: Message) -> str:
+        return await self._call("post", message)
+
+    async def edit(self, place: Place, posted: str, message: Message) -> None:
+        await self._call("edit", message, posted)
+
+    async def upload(self, place: Place, file: File) -> str:
+        return await self._call("upload", file)
+
+    async def _call(self, what: str, page: Page, posted: str = "") -> str:
+        at = asyncio.get_running_loop().time()
+        if self.seconds:
+            await asyncio.sleep(self.seconds)
+        answer = self.answers.pop(0) if self.answers else None
+        self.calls.append((at, what, type(answer).__name__ if answer else "ok"))
+        if answer is not None:
+            raise answer
+        posted = posted or f"m{len(self.stands)}"
+        self.stands[posted] = page
+        return posted
+
+    def count(self, what: str = "") -> int:
+        return sum(not what or one == what for _, one, _ in self.calls)
+
+    def texts(self) -> list[str]:
+        return [
+            getattr(piece, "text", "")
+            for page in self.stands.values()
+            if isinstance(page, Message)
+            for piece in page.pieces
+        ]
+
+
+def _begun(flow: str = "s1/1") -> Begun:
+    return Begun(flow, _HERE, "s1", 1)
+
+
+def _says(*parts: Part, measure: Measure = PLATFORMS[0].measure) -> Callable[[], list[Page]]:
+    return lambda: paginate(parts, measure)
+
+
+def test_a_message_that_grows_is_edited_in_place(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel()
+        outbox = Outbox(channel, Places.open(tmp_path))
+        for words in ("one", "one two", "one two three"):
+            outbox.show(_begun(), _says(Text(words)))
+            await asyncio.sleep(20)
+        await outbox.close()
+        assert channel.texts() == ["one two three"]
+        assert [what for _, what, _ in channel.calls] == ["post", "edit", "edit"]
+
+    in_virtual_time(run())
+
+
+@pytest.mark.parametrize(
+    "size", [1, 20, 400], ids=["small edits", "middling edits", "edits that are too large to show"]
+)
+@pytest.mark.parametrize("reader", PLATFORMS, ids=lambda one: one.name)
+def test_a_turn_with_fifty_edits_in_a_minute_costs_at_most_twelve_calls(
+    tmp_path: Path, reader: Reader, size: int
+) -> None:
+    async def run() -> None:
+        channel = Channel(measure=reader.measure)
+        outbox = Outbox(channel, Places.open(tmp_path))
+        parts: list[Part] = []
+        setting = Setting(workspace="/w")
+        room = setting.turn_limit
+        begin = asyncio.get_running_loop().time()
+        for number in range(50):
+            made = change(f"file_{number}.py", b"x = 1\n" * size, b"y = 2 # changed\n" * size)
+            shown, used = cards.bounded(made, setting, cards.head(made, setting, "Edited", "applied"), room)
+            room -= used
+            parts += shown
+            outbox.show(_begun(), _says(*parts, measure=reader.measure))
+            await asyncio.sleep(1.2)
+        parts.append(Text("Turn 1 done", "strong"))
+        outbox.show(_begun(), _says(*parts, measure=reader.measure), urgent=True, final=True)
+        await outbox.settled()
+        assert asyncio.get_running_loop().time() - begin < 70
+        assert channel.texts()[-1] == "Turn 1 done"
+        assert channel.count() <= 12, channel.calls
+        assert [page for page in channel.stands.values() if isinstance(page, Message)] == [
+            page for page in paginate(parts, reader.measure) if isinstance(page, Message)
+        ]
+        held = b"".join(page.content for page in channel.stands.values() if isinstance(page, File))
+        assert held == b"".join(part.content for part in parts if isinstance(part, File))
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_a_rate_limit_is_waited_out_and_only_the_newest_state_is_sent_then(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel()
+        outbox = Outbox(channel, Places.open(tmp_path))
+        outbox.show(_begun(), _says(Text("0")))
+        await asyncio.sleep(20)
+        channel.answers = [Wait(51)]
+        for number in range(1, 11):
+            outbox.show(_begun(), _says(Text(str(number))))
+            await asyncio.sleep(1)
+        await asyncio.sleep(100)
+        (told, _, _), (then, what, _) = channel.calls[1:]
+        assert what == "edit"
+        assert then - told >= 51
+        assert channel.texts() == ["10"]
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_an_edit_that_is_refused_still_delivers_the_final_state_as_a_new_message(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel()
+        outbox = Outbox(channel, Places.open(tmp_path))
+        outbox.show(_begun(), _says(Text("begins")))
+        await asyncio.sleep(20)
+        channel.answers = [Refused("message_not_found")]
+        outbox.show(_begun(), _says(Text("ends")), urgent=True, final=True)
+        await outbox.settled()
+        assert channel.texts() == ["begins", "ends"]
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_a_platform_that_is_away_gets_the_state_when_it_is_back(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel(answers=[OSError("no route"), OSError("no route"), TimeoutError()])
+        outbox = Outbox(channel, Places.open(tmp_path))
+        outbox.show(_begun(), _says(Text("the end")), urgent=True, final=True)
+        await outbox.settled()
+        assert channel.texts() == ["the end"]
+        assert channel.count() == 4
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_what_cannot_be_posted_at_all_is_said_in_other_words_once(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel(answers=[Refused("invalid_blocks")])
+        outbox = Outbox(channel, Places.open(tmp_path))
+        outbox.show(_begun(), _says(Text("odd")), urgent=True, final=True)
+        await outbox.settled()
+        assert len(channel.texts()) == 1
+        assert "redline show" in channel.texts()[0]
+        channel.answers = [Refused("channel_not_found")] * 2
+        outbox.show(_begun("s1/2"), _says(Text("odd")), urgent=True, final=True)
+        await outbox.settled()
+        assert len(channel.texts()) == 1
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_the_file_stands_there_before_the_buttons(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel(answers=[None, OSError("once"), None])
+        outbox = Outbox(channel, Places.open(tmp_path))
+        buttons = Buttons("t", (Choice("yes", "Yes"),))
+        outbox.show(_begun(), _says(Text("May this be done?"), File("a.diff", b"x"), buttons), urgent=True)
+        await outbox.settled()
+        assert [type(page) for page in channel.stands.values()] == [Message, File, Message]
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_nothing_is_posted_again_after_a_restart_and_what_was_begun_is_brought_to_its_end(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel()
+        long = "\n".join(f"line {number}" for number in range(3000))
+        outbox = Outbox(channel, Places.open(tmp_path))
+        outbox.show(_begun(), _says(Text(long), File("a.diff", b"x")))
+        await outbox.settled()
+        await outbox.close()
+        before, calls = dict(channel.stands), channel.count()
+
+        places = Places.open(tmp_path)
+        assert [one.flow for one in places.unfinished("slack")] == ["s1/1"]
+        outbox = Outbox(channel, places)
+        outbox.show(_begun(), _says(Text(long), File("a.diff", b"x")), urgent=True)
+        await outbox.settled()
+        assert channel.count() == calls
+
+        outbox.show(
+            _begun(),
+            _says(Text(long), File("a.diff", b"x"), Text("Turn 1 interrupted", "strong")),
+            urgent=True,
+            final=True,
+        )
+        await outbox.settled()
+        assert channel.count() == calls + 1
+        assert len(channel.stands) == len(before)
+        assert channel.texts()[-1] == "Turn 1 interrupted"
+        assert places.unfinished("slack") == []
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_a_page_that_was_being_sent_when_the_process_died_is_not_sent_again_as_it_was(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel(seconds=30)
+        outbox = Outbox(channel, Places.open(tmp_path))
+        outbox.show(_begun(), _says(Text("in doubt")))
+        await asyncio.sleep(5)
+        outbox._task.cancel()  # as a crash would
+        await asyncio.wait({outbox._task})
+
+        channel = Channel()
+        outbox = Outbox(channel, Places.open(tmp_path))
+        outbox.show(_begun(), _says(Text("in doubt")), urgent=True)
+        await outbox.settled()
+        assert channel.calls == []
+        outbox.show(_begun(), _says(Text("in doubt"), Text("The end", "strong")), urgent=True, final=True)
+        await outbox.settled()
+        assert channel.texts() == ["in doubt", "The end"]
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_a_channel_that_answers_in_ten_seconds_delays_no_other_and_nobody_who_shows(tmp_path: Path) -> None:
+    async def run() -> None:
+        slow, quick = Channel(seconds=10), Channel(name="telegram")
+        places = Places.open(tmp_path)
+        outboxes = Outbox(slow, places), Outbox(quick, places)
+        loop = asyncio.get_running_loop()
+        begin = loop.time()
+        for number in range(100):
+            for outbox in outboxes:
+                outbox.show(_begun(f"{number % 3}"), _says(Text(str(number))), urgent=True)
+        assert loop.time() == begin
+        await outboxes[1].settled()
+        assert loop.time() - begin < 4
+        await outboxes[0].settled()
+        assert sorted(slow.texts()) == sorted(quick.texts()) == ["97", "98", "99"]
+        for outbox in outboxes:
+            await outbox.close()
+
+    in_virtual_time(run())
