@@ -153,6 +153,49 @@ def acp(
 
 
 @app.command()
+def serve(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Listen here; 0: on any port that is free.")] = 7433,
+    host: Annotated[str, typer.Option(help="Address to listen on; others than loopback let other machines in.")] = (
+        "127.0.0.1"
+    ),
+    browse: Annotated[
+        bool | None, typer.Option("--open/--no-open", help="Open the page in a browser; else only where one sits.")
+    ] = None,
+    token: Annotated[
+        bool, typer.Option("--token/--no-token", help="Ask for a token; without one, on loopback only.")
+    ] = True,
+    name: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A host name by which the server is reached, too.")
+    ] = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
+    approval: Annotated[
+        str | None, typer.Option(help="ask, edits (ask only before commands) or all (ask nothing).")
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="The agent of new sessions unless another is chosen; see `redline agents`.")
+    ] = None,
+    agent_command: Annotated[
+        str | None, typer.Option(metavar='"CMD ARGS"', help="Any agent of the Agent Client Protocol, by its command.")
+    ] = None,
+    data: Data = None,
+) -> None:
+    """Show the sessions in a browser: start turns, read and approve changes, undo them. Ctrl-C ends it.
+
+    Prints the address with a token in it; whoever has that address can do all that you can. Sessions that other
+    commands run appear there too.
+    """
+    from redline.cli import serve as command
+
+    flags = {"model": model, "base_url": base_url, "approval": approval, "data": data}
+    flags |= {"agent": agent, "agent_command": agent_command}
+    if agent is not None and agent_command is None:
+        flags["agent_command"] = ""  # a name on the command line wins over a command in the configuration
+    wanted = sys.stdout.isatty() if browse is None else browse
+    raise typer.Exit(command.serve(flags, host=host, port=port, token=token, browse=wanted, names=tuple(name or ())))
+
+
+@app.command()
 def sessions(
     limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 20,
     as_json: AsJson = False,

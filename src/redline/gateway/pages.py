@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from redline.gateway.roster import GatewayError
 from redline.transcript.fold import Transcript
 
 if TYPE_CHECKING:
+    from redline.changes.record import FileChange
     from redline.sessions.events import Event
     from redline.sessions.sqlite import SqliteStore
     from redline.sessions.store import Damaged
@@ -23,6 +25,16 @@ TAIL_EVENTS = 1000
 """Events at the end that are folded at least when a session is opened, if it has so many."""
 _KEPT_TURNS = 64
 _FACTS = ("session/started", "session/state", "agent/started")
+_CHANGES = (
+    "turn/started",
+    "turn/ended",
+    "tool/call",
+    "tool/update",
+    "tool/result",
+    "workspace/changed",
+    "change/reverted",
+)
+"""What tells which changes are on disk."""
 _BY_SEQ = ("user", "found", "notice", "other")
 """Kinds of rows whose id holds a `seq`; that of the others holds a turn."""
 
@@ -78,6 +90,20 @@ class Pages:
             return None
         start, following = await self._store.turn_bounds(self._session, seq)
         return next((row for row in await self._turn(start, following, undone_after) if row.id == id_), None)
+
+    async def landed(self, turn: int | None) -> list[FileChange]:
+        """The changes on disk, of one turn or of all, in the order in which they landed. Raises `GatewayError`
+        NO_TURN."""
+        start, following = 1, None
+        if turn is not None:
+            found = await self._store.turn_start(self._session, turn)
+            if found is None:
+                raise GatewayError("NO_TURN", f"This session has no turn {turn}.", "Load the session again.")
+            start, following = await self._store.turn_bounds(self._session, found)
+        transcript = Transcript(self._session, {})
+        for event in await self._store.of_types(self._session, _CHANGES, after=start - 1, before=following):
+            transcript.apply(event)
+        return transcript.landed(turn)
 
     async def _turn(self, start: int, following: int | None, undone_after: int) -> list[AnyRow]:
         """The rows of the events from `start` until `following`."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
     from redline.agents.agent import Stop
+    from redline.changes.record import FileChange
     from redline.files.seam import Files
     from redline.gateway.archive import Archive, OpenSession
     from redline.gateway.audience import Audience
@@ -100,6 +101,11 @@ class Room:
         return self.fanout.transcript.state
 
     @property
+    def rows(self) -> list[AnyRow]:
+        """Those of the tail."""
+        return self.fanout.transcript.rows
+
+    @property
     def seq(self) -> int:
         """The last event that the rows show."""
         return self.fanout.transcript.seq
@@ -141,14 +147,14 @@ class Room:
         """The rows that changed after the event `after`; None: not all of them are at hand, get the pages again."""
         if after < self._start - 1:
             return None
-        return [row for row in self.fanout.transcript.rows if row.revision > after]
+        return [row for row in self.rows if row.revision > after]
 
     async def page(self, *, before: int | None = None, limit: int = 100) -> Page:
         """The last rows, or the last before a `Page.before`; `limit` of them, a few more where several begin with one
         event."""
         self._use()
         seq = self.seq
-        tail = sorted(self.fanout.transcript.rows, key=lambda row: row.seq)
+        tail = sorted(self.rows, key=lambda row: row.seq)
         rows = tail if before is None else [row for row in tail if row.seq < before]
         if len(rows) < limit and self._start > 1:
             end = self._start if before is None else min(before, self._start)
@@ -165,10 +171,23 @@ class Room:
         self._use()
         return self.fanout.transcript.row(id_) or await self._pages.row(id_, self._undone)
 
+    async def landed(self, turn: int | None = None) -> list[FileChange]:
+        """The changes on disk, of one turn or of all, in the order in which they landed. Raises `GatewayError`
+        NO_TURN."""
+        return await self._pages.landed(turn)
+
+    def landed_here(self, turn: int) -> list[FileChange]:
+        """Of a turn of the tail, without a look at the log."""
+        return self.fanout.transcript.landed(turn)
+
+    def kept(self, blob: str) -> bytes | None:
+        """Bytes of before or after a change; None: they are not kept. Blocks."""
+        return self._archive.bytes.get(self.session, blob)
+
     @property
     def _undone(self) -> int:
         """The last undo that the tail shows."""
-        return max((row.seq for row in self.fanout.transcript.rows if row.kind == "revert"), default=0)
+        return max((row.seq for row in self.rows if row.kind == "revert"), default=0)
 
     # What can be done.
 
@@ -205,7 +224,7 @@ class Room:
         """Settle a permission request. False: it was settled before. Raises `GatewayError` NO_OPTION for what was not
         offered, BUSY while the session runs elsewhere."""
         self._use()
-        rows = self.fanout.transcript.rows
+        rows = self.rows
         row = next((row for row in reversed(rows) if row.kind == "permission" and row.request == request), None)
         if row is None or row.kind != "permission" or option not in [one["id"] for one in row.options]:
             raise GatewayError("NO_OPTION", "That answer was not offered.", "Choose one of the buttons of the request.")

@@ -19,7 +19,9 @@ CARD_LINES = 400
 """Diff lines of a file, context included, up to which a row carries its hunks."""
 
 OUTPUT_LIMIT = 16_000
-"""Characters of a call's output that its row carries: the last ones."""
+"""Characters of a call's output (the last ones) and of its content (the first ones) that its row carries."""
+
+Hidden = Literal["control", "bidirectional", "invisible"]
 
 Runs = Literal["here", "elsewhere", "nobody"]
 
@@ -86,6 +88,8 @@ class Change(Wire):
     redacted: bool
     """Some line is masked."""
     facts: list[Fact]
+    hidden: list[Hidden]
+    """Kinds of characters, in the paths and the changed lines, that a reader does not see and should be warned of."""
     before: Side | None
     after: Side | None
     hunks: list[Hunk]
@@ -121,7 +125,7 @@ class RowHead(Wire):
     seq: int
     """Of its first event: rows stand in this order."""
     revision: int
-    """Of two versions of a row the one with the higher revision holds."""
+    """Never take a row instead of one with a higher revision; with the same, the later one holds."""
     at: int
 
 
@@ -135,6 +139,8 @@ class AgentRow(RowHead):
     kind: Literal["agent"]
     text: str
     """Markdown."""
+    covered_fences: list[int]
+    """Lines, from 0, on which a diff fence opens that says nothing that the turn's applied changes do not show."""
 
 
 class ThoughtRow(RowHead):
@@ -157,8 +163,8 @@ class ToolRow(RowHead):
     content: list[Block]
     output: str
     """Of a command: what it printed so far."""
-    output_cut: bool
-    """The beginning of `output` was left out here; `GET …/row` has it."""
+    cut: bool
+    """A part of `output` (its beginning) or `content` (its end) was left out here; `GET …/row` has it."""
     exit_code: int | None
     signal: str | None
     note: str | None
@@ -480,6 +486,14 @@ class Sides(Wire):
     old: str | None
     """null: there was no file, or it is not available."""
     new: str | None
+
+
+class NetChange(Wire):
+    """What became of one file, from its first state to its last."""
+
+    change: Change
+    """With all its hunks."""
+    sides: Sides
 
 
 # The stream.

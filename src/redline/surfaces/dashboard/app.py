@@ -1,0 +1,147 @@
+"""The dashboard as an ASGI application: the routes, the page, the guard around both, and errors in one shape."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+import redline
+from redline.files.error import FileError
+from redline.gateway.roster import GatewayError
+from redline.sessions.store import StoreError
+from redline.surfaces.dashboard import site
+from redline.surfaces.dashboard.contract import Problem, StreamEvents
+from redline.surfaces.dashboard.guard import Access, Guard
+from redline.surfaces.dashboard.hub import Hub
+from redline.surfaces.dashboard.routes import routes
+from redline.surfaces.dashboard.wire import problem
+from redline.tools.undo import UndoRefused
+from redline.workspace.store import BytesError
+
+if TYPE_CHECKING:
+    from redline.gateway.gateway import Gateway
+
+_log = logging.getLogger(__name__)
+
+_STATUS: Mapping[str, int] = {
+    "NO_SESSION": 404, "NO_ROW": 404, "NO_FILE": 404, "NO_IMAGE": 404, "NO_STREAM": 404, "NO_PLAN": 404,
+    "NOT_FOUND": 404, "NO_TURN": 404,
+    "OUTSIDE_WORKSPACE": 403,
+    "BUSY": 409, "RUNNING": 409, "NOT_KEPT": 409, "NO_CHANGE": 409, "SECOND_WRITER": 409,
+    "FOLDER": 422, "NO_AGENT": 422, "NO_MODEL": 422, "NO_OPTION": 422, "NOT_REGULAR": 422,
+    "STOPPING": 503, "NO_SPACE": 507,
+}  # fmt: skip
+"""Of a code; of others, by the kind of error."""
+
+
+class Dashboard:
+    """One server's application, and the hub that lives while it runs."""
+
+    def __init__(self, gateway: Gateway, access: Access, *, here: Path, static: Path = site.STATIC) -> None:
+        self.gateway = gateway
+        self._hub: Hub | None = None
+        self.api = _api(self, here, static)
+        self.app = Guard(self.api, access)
+
+    @property
+    def hub(self) -> Hub:
+        if self._hub is None:
+            self._hub = Hub(self.gateway)
+        return self._hub
+
+    def end(self) -> None:
+        """End every stream, so that the server can stop."""
+        if self._hub is not None:
+            self._hub.end()
+
+
+def _api(dashboard: Dashboard, here: Path, static: Path) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        dashboard.hub  # noqa: B018 - begins to listen
+        yield
+        dashboard.end()
+
+    api = FastAPI(
+        title="Redline",
+        version=redline.__version__,
+        description="The dashboard's own interface, for programs of the same version.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=lifespan,
+    )
+    api.include_router(routes(dashboard.gateway, lambda: dashboard.hub, here))
+
+    @api.get("/{path:path}", include_in_schema=False)
+    async def page(path: str) -> Response:
+        """A file of the page, or the page itself, which reads the rest of the address."""
+        if path.startswith("api/"):
+            raise HTTPException(404)
+        found = site.asset(path, static) if path else None
+        if found is None and path.startswith("assets/"):
+            raise HTTPException(404)
+        return found or site.page(static)
+
+    _answer_errors(api)
+    return api
+
+
+def _answer_errors(api: FastAPI) -> None:
+    async def known(_: Request, error: Exception) -> JSONResponse:
+        code = str(getattr(error, "code", ""))
+        otherwise = {UndoRefused: 409, GatewayError: 422, FileError: 422}.get(type(error), 500)
+        return _answer(_STATUS.get(code, otherwise), problem(error))
+
+    for kind in (GatewayError, StoreError, BytesError, FileError, UndoRefused):
+        api.add_exception_handler(kind, known)
+
+    async def malformed(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first.get("loc", ()))
+        said = Problem(
+            code="REQUEST", message=f"{where}: {first.get('msg', 'is malformed')}", remedy="Mend the request."
+        )
+        return _answer(422, said)
+
+    async def plain(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        said = Problem(code=f"HTTP_{error.status_code}", message=str(error.detail), remedy="Check the address.")
+        return JSONResponse(said.model_dump(), status_code=error.status_code, headers=error.headers)
+
+    async def fault(_: Request, error: Exception) -> JSONResponse:
+        _log.error("A request failed", exc_info=error)
+        said = Problem(
+            code="FAULT",
+            message=f"Redline failed: {type(error).__name__}.",
+            remedy="Nothing was lost; redline.log in the data folder says more. Report it if it comes again.",
+        )
+        return _answer(500, said)
+
+    api.add_exception_handler(RequestValidationError, malformed)
+    api.add_exception_handler(HTTPException, plain)
+    api.add_exception_handler(Exception, fault)
+
+
+def _answer(status: int, said: Problem) -> JSONResponse:
+    return JSONResponse(said.model_dump(), status_code=status)
+
+
+def openapi(api: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document, with what the stream sends among its schemas."""
+    document = api.openapi()
+    schemas = StreamEvents.model_json_schema(mode="serialization", ref_template="#/components/schemas/{model}")
+    known = document["components"]["schemas"]
+    for name, schema in schemas.pop("$defs").items():
+        known.setdefault(name, schema)
+    known["StreamEvents"] = schemas
+    return document

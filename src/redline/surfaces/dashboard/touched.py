@@ -1,0 +1,57 @@
+"""The files that a session touched, and whether what the agent left is what is there now."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from redline.changes.compare import blob_id
+from redline.surfaces.dashboard import contract as wire
+from redline.transcript.ends import net_files
+from redline.transcript.totals import net_totals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redline.changes.record import FileChange, Side
+    from redline.surfaces.dashboard.wire import Place
+
+_LIMIT = 32 * 2**20
+"""Bytes of a file that are compared."""
+
+
+def touched_files(changes: Sequence[FileChange], place: Place) -> list[wire.TouchedFile]:
+    """Those whose first and last state differ. Blocks: reads the files."""
+    last = {net.path: net.last for net in net_files(changes)}
+    found = []
+    for total in net_totals(changes):
+        state = last[total.path]
+        found.append(
+            wire.TouchedFile(net=place.net(total), on_disk=_on_disk(Path(total.path), state.side, exists=state.exists))
+        )
+    return found
+
+
+def _on_disk(path: Path, left: Side | None, *, exists: bool) -> Literal["same", "changed", "missing", "unknown"]:
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return "missing" if exists else "same"
+    except OSError:
+        return "unknown"
+    if not exists:
+        return "changed"
+    if left is None or not left.blob:
+        return "unknown"
+    try:
+        if stat.S_ISLNK(found.st_mode):
+            return "same" if blob_id(os.fsencode(path.readlink())) == left.blob else "changed"
+        if not stat.S_ISREG(found.st_mode) or found.st_size != left.size:
+            return "changed"
+        if found.st_size > _LIMIT:
+            return "unknown"
+        return "same" if blob_id(path.read_bytes()) == left.blob else "changed"
+    except OSError:
+        return "unknown"
