@@ -7,10 +7,19 @@ does not have the shape is refused with the path of the culprit, and keys of a l
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import Any, cast, get_args
 
 from redline.changes.record import FileChange, FileType, Hunk, LineEnding, Operation, Provenance, Side
+
+
+_OPERATIONS = get_args(Operation)
+_FILE_TYPES = get_args(FileType)
+_LINE_ENDINGS = get_args(LineEnding)
+_PROVENANCES = get_args(Provenance)
+_DEFAULTS: Mapping[type, Sequence[tuple[str, object]]] = {
+    record: [(field.name, field.default) for field in fields(record)] for record in (FileChange, Side)
+}
 
 
 def to_json(change: FileChange) -> dict[str, Any]:
@@ -44,11 +53,11 @@ def from_json(value: object) -> FileChange:
     record = _Fields(value, "")
     return FileChange(
         path=record.text("path"),
-        operation=cast("Operation", record.choice("operation", get_args(Operation))),
+        operation=cast("Operation", record.choice("operation", _OPERATIONS)),
         hunks=tuple(hunk_from_json(item, f"hunks[{at}]") for at, item in enumerate(record.items("hunks"))),
         added=record.count("added", 0),
         removed=record.count("removed", 0),
-        file_type=cast("FileType", record.choice("file_type", get_args(FileType), "text")),
+        file_type=cast("FileType", record.choice("file_type", _FILE_TYPES, "text")),
         old_path=record.text("old_path") if record.has("old_path") else None,
         exact=record.flag("exact", True),
         anchored=record.flag("anchored", True),
@@ -56,7 +65,7 @@ def from_json(value: object) -> FileChange:
         redacted=record.flag("redacted", False),
         before=side_from_json(record.value["before"], "before") if record.has("before") else None,
         after=side_from_json(record.value["after"], "after") if record.has("after") else None,
-        provenance=cast("Provenance", record.choice("provenance", get_args(Provenance), "result")),
+        provenance=cast("Provenance", record.choice("provenance", _PROVENANCES, "result")),
     )
 
 
@@ -66,7 +75,7 @@ def side_from_json(value: object, path: str = "side") -> Side:
         blob=record.text("blob"),
         size=record.count("size"),
         executable=record.flag("executable", False),
-        eol=cast("LineEnding", record.choice("eol", get_args(LineEnding), "none")),
+        eol=cast("LineEnding", record.choice("eol", _LINE_ENDINGS, "none")),
         bom=record.flag("bom", False),
         final_newline=record.flag("final_newline", True),
         utf8=record.flag("utf8", True),
@@ -76,29 +85,42 @@ def side_from_json(value: object, path: str = "side") -> Side:
 
 def hunk_from_json(value: object, path: str = "hunk") -> Hunk:
     record = _Fields(value, path)
-    lines = record.items("lines")
-    for at, line in enumerate(lines):
-        if not isinstance(line, str) or line[:1] not in (" ", "-", "+") or not line or "\n" in line:
-            raise ValueError(f"{path}.lines[{at}]: a line begins with ' ', '-' or '+' and holds no newline")
+    lines = cast("Sequence[str]", record.items("lines"))
+    signs = _signs(lines, path)
     hunk = Hunk(
         old_start=record.count("old_start"),
         old_lines=record.count("old_lines"),
         new_start=record.count("new_start"),
         new_lines=record.count("new_lines"),
-        lines=tuple(cast("Sequence[str]", lines)),
+        lines=tuple(lines),
     )
-    signs = [line[0] for line in hunk.lines]
     if (hunk.old_lines, hunk.new_lines) != (len(signs) - signs.count("+"), len(signs) - signs.count("-")):
         raise ValueError(f"{path}.lines: {len(signs)} lines, which is not what its own counts say")
     return hunk
 
 
+def _signs(lines: Sequence[object], path: str) -> str:
+    """The sign of each line. All are looked at together, since a log is full of them; one by one to name a culprit."""
+    try:
+        text = "\n".join(cast("Sequence[str]", lines))
+        signs = "".join([line[:1] for line in cast("Sequence[str]", lines)])
+        sound = text.count("\n") == max(0, len(lines) - 1) and len(signs) == len(lines) and not signs.strip(" +-")
+    except TypeError:
+        sound = False
+    if sound:
+        return signs
+    for at, line in enumerate(lines):
+        if not isinstance(line, str) or line[:1] not in (" ", "-", "+") or not line or "\n" in line:
+            raise ValueError(f"{path}.lines[{at}]: a line begins with ' ', '-' or '+' and holds no newline")
+    raise AssertionError("some line is no line of a hunk")
+
+
 def _without_defaults(record: FileChange | Side) -> dict[str, Any]:
     value = {}
-    for field in fields(record):
-        held = getattr(record, field.name)
-        if held is not None and (field.default is MISSING or held != field.default):
-            value[field.name] = held
+    for name, default in _DEFAULTS[type(record)]:
+        held = getattr(record, name)
+        if held is not None and held != default:  # what has no default differs from the mark for that
+            value[name] = held
     return value
 
 
