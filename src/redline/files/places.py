@@ -53,7 +53,7 @@ class Roots:
                 raise FileError("NOT_FOUND", f"{shown(root)} is not a folder.", "Name an existing folder.")
 
     def root_of(self, real: Path) -> Path | None:
-        return next((root for root in self.paths if real == root or root in real.parents), None)
+        return next((root for root in self.paths if real == root or real.is_relative_to(root)), None)
 
     def resolve(self, path: str) -> Target:
         """The place that `path` names, every link followed. Relative paths start at the first root; `~` is not

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from redline.changes.codec import to_json
 from redline.sessions.gate import GateError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from redline.tools.recorder import Recorder
 
 T = TypeVar("T")
+_Storing: TypeAlias = "asyncio.Future[list[Blob | None]]"
 
 _MEDDLED = "{path} was changed by another program right after this call wrote it; read it again before editing it."
 
@@ -92,7 +94,7 @@ class Journal:
         check_masks: bool,
     ) -> Outcome:
         intent = _Intent()
-        early = _Early(foreseen, asyncio.ensure_future(self._store(foreseen))) if foreseen is not None else None
+        early = _Early(foreseen, self._storing(foreseen)) if foreseen is not None else None
 
         async def before_commit(outcome: Outcome) -> None:
             if check_masks:
@@ -142,14 +144,11 @@ class Journal:
         """Make the mutation recoverable: when this returns, bytes and intent are on the disk. The second of the result:
         what cannot be done with the change, because bytes of it are not kept."""
         try:
-            storing = early.of(outcome) if early is not None else None
-            if storing is None:
-                storing = asyncio.ensure_future(self._store(outcome))
+            storing = (early.of(outcome) if early is not None else None) or self._storing(outcome)
             try:
                 change = await self.recorder.change(outcome, "result")
             finally:
-                kept = await storing
-            lost = unkept(outcome, kept)
+                lost = unkept(outcome, await _kept(storing))
             data = {
                 "turn": turn,
                 "call": call,
@@ -170,18 +169,25 @@ class Journal:
             raise ToolError("REFUSED", f"The log cannot keep the change: {error}. The file is untouched.") from error
         return change, lost
 
-    async def _store(self, outcome: Outcome) -> frozenset[Blob]:
-        """Keep both sides durably; those that are kept. One is not that is over the store's bound, or over the one of
-        the diff basis."""
-        sides = [side for side in (outcome.before, outcome.after) if side is not None]
-        held = [(side.data, side.blob) for side in sides if side.data is not None]
-        try:
-            blobs = await asyncio.to_thread(
-                self.store.put, self.log.session, *(data for data, _ in held), known=[blob for _, blob in held]
-            )
-        except BytesError as error:
-            raise ToolError(error.code, f"{error.message} The file is untouched.", error.remedy) from error
-        return frozenset(blob for blob in blobs if blob is not None)
+    def _storing(self, outcome: Outcome) -> _Storing:
+        """Begin to keep both sides durably. One is not kept that is over the store's bound, or over the one of the diff
+        basis."""
+        sides = [side for side in (outcome.before, outcome.after) if side is not None and side.data is not None]
+        put = partial(
+            self.store.put,
+            self.log.session,
+            *(side.data for side in sides if side.data is not None),
+            known=[side.blob for side in sides],
+        )
+        return asyncio.get_running_loop().run_in_executor(None, put)
+
+
+async def _kept(storing: _Storing) -> frozenset[Blob]:
+    """The sides that are kept, once they are."""
+    try:
+        return frozenset(blob for blob in await storing if blob is not None)
+    except BytesError as error:
+        raise ToolError(error.code, f"{error.message} The file is untouched.", error.remedy) from error
 
 
 def _sizes_tell(outcome: Outcome) -> bool:
@@ -194,9 +200,9 @@ class _Early:
     """Bytes that are being stored before it is certain that they are the ones."""
 
     foreseen: Outcome
-    storing: asyncio.Future[frozenset[Blob]]
+    storing: _Storing
 
-    def of(self, outcome: Outcome) -> asyncio.Future[frozenset[Blob]] | None:
+    def of(self, outcome: Outcome) -> _Storing | None:
         """What to wait for, if this is the mutation that was foreseen."""
         before, after = _blob(self.foreseen.before), _blob(self.foreseen.after)
         return self.storing if (_blob(outcome.before), _blob(outcome.after)) == (before, after) else None

@@ -35,7 +35,7 @@ from redline.tools.tool import ContentBlock, Step, Tool, ToolError, Toolset, tex
 from redline.workspace.store import BytesError, ByteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Coroutine, Mapping, Sequence
     from pathlib import Path
 
     from redline.changes.record import FileChange
@@ -204,13 +204,13 @@ class Runner:
 
     async def _prepare(self, slots: Sequence[_Slot]) -> None:
         """Find out who touches what, and propose the calls that wait for nobody."""
-        await asyncio.gather(*(self._survey(slot) for slot in slots if slot.problem is None))
+        await _side_by_side([self._survey(slot) for slot in slots if slot.problem is None])
         for number, slot in enumerate(slots):
             if slot.problem is None:
                 slot.after = [
                     earlier for earlier in range(number) if not slots[earlier].problem and _meet(slots[earlier], slot)
                 ]
-        await asyncio.gather(*(self._propose(slot) for slot in slots if slot.problem is None and not slot.after))
+        await _side_by_side([self._propose(slot) for slot in slots if slot.problem is None and not slot.after])
 
     async def _survey(self, slot: _Slot) -> None:
         """The files that a call touches. What cannot be planned yet may be possible once earlier calls are done."""
@@ -417,6 +417,14 @@ class Runner:
 def refused(problem: Problem, status: Status = "failed") -> Ending:
     """The ending of a call that never ran."""
     return Ending(status, [text_block(f"{problem}\n{said_of(())}")], problem)
+
+
+async def _side_by_side(works: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Most messages have one call, which needs no task of its own."""
+    if len(works) == 1:
+        await works[0]
+    else:
+        await asyncio.gather(*works)
 
 
 async def _appended(results: list[CallResult], recording: Any) -> None:
