@@ -12,7 +12,6 @@ from typing import Any, cast, get_args
 
 from redline.changes.record import FileChange, FileType, Hunk, LineEnding, Operation, Provenance, Side
 
-
 _OPERATIONS = get_args(Operation)
 _FILE_TYPES = get_args(FileType)
 _LINE_ENDINGS = get_args(LineEnding)
