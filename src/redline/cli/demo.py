@@ -1,4 +1,4 @@
-"""`redline demo`: every kind of card in a minute, on a scratch workspace, by the real tools, log and terminal."""
+"""`redline demo --terminal`: every kind of card in a minute, on a scratch workspace, by the real tools and log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tempfile
 from importlib.resources import as_file
 from importlib.resources import files as resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.rule import Rule
@@ -21,9 +21,12 @@ from redline.cli.house import myself, opened
 from redline.cli.run import factory_for, surface_for
 from redline.files.local import LocalFiles
 from redline.gateway.conversation import Conversation
+from redline.surfaces.dashboard import site
 from redline.tools.builtin import builtin_toolset
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from redline.surfaces.terminal import PipeSurface, TerminalSurface
     from redline.tools.permission import PermissionOutcome, PermissionRequest
 
@@ -32,6 +35,8 @@ PROMPTS = (
     ("Tidy up the old files.", "delete, move, a shell command"),
     ("Raise the limits and switch the database.", "a failed edit, a rejected one, a secret"),
 )
+UNDONE: Mapping[str, Any] = {"turn": 1, "path": "sensors.py"}
+"""What is taken back in the end: the five places of the first turn, although the file was read since."""
 
 _SENSORS = '''"""The sensors of the greenhouse."""
 
@@ -87,6 +92,12 @@ FILES = {
 }
 
 
+def in_page(asked: bool | None) -> bool:
+    """Whether the demo is shown in the dashboard: as asked, or else where somebody sits at a terminal, if the
+    installation has the page. A pipe gets patches with remarks, and an end."""
+    return sys.stdout.isatty() and site.is_built() if asked is None else asked
+
+
 def demo(*, data: Path | None, fast: bool) -> int:
     """Run the demo; 0 if everything went as the script says."""
     config = load({"data": data, "approval": "ask"}).config
@@ -94,11 +105,11 @@ def demo(*, data: Path | None, fast: bool) -> int:
 
 
 async def _demo(config: Config, *, fast: bool) -> int:
-    workspace = _scratch()
+    workspace = scratch()
     console = Console()
     _say(console, f"A scripted model works in {workspace}. Tools, permissions, disk and log are the real ones.")
     with as_file(resources("redline.cli").joinpath("demo.toml")) as script:
-        path = _hurried(script, workspace) if fast else script
+        path = hurried(script, workspace) if fast else script
         async with opened(config) as archive:
             model = f"script:{path}"
             local = LocalFiles([workspace])
@@ -118,7 +129,7 @@ async def _demo(config: Config, *, fast: bool) -> int:
                         _heading(console, shows)
                         reasons.append((await conversation.prompt(prompt, source=surface.name)).reason)
                     _heading(console, "undo: the five places of the first turn, although the file was read since")
-                    await conversation.undo(turn=1, path="sensors.py")
+                    await conversation.undo(**UNDONE)
                     await conversation.fanout.drain(5)
                 finally:
                     await conversation.close()
@@ -129,14 +140,15 @@ async def _demo(config: Config, *, fast: bool) -> int:
     return 0 if reasons == ["completed"] * len(PROMPTS) else 1
 
 
-def _scratch() -> Path:
+def scratch() -> Path:
+    """A new folder with the demo's files."""
     workspace = Path(tempfile.mkdtemp(prefix="redline-demo-")).resolve()
     for name, text in FILES.items():
         (workspace / name).write_text(text, encoding="utf-8")
     return workspace
 
 
-def _hurried(script: Path, workspace: Path) -> Path:
+def hurried(script: Path, workspace: Path) -> Path:
     """The same script without pauses."""
     load_script(script)
     path = workspace.parent / f"{workspace.name}.toml"
@@ -144,8 +156,15 @@ def _hurried(script: Path, workspace: Path) -> Path:
     return path
 
 
+def answer_of(request: PermissionRequest) -> PermissionOutcome:
+    """What is answered in your place: no to the raised limit, else yes."""
+    if any("45" in line for change in request.changes for hunk in change.hunks for line in hunk.lines):
+        return "reject"
+    return "allow_once"
+
+
 class _Answering:
-    """The surface of the demo: draws on a real one, and answers in your place. It says no to the raised limit."""
+    """The surface of the demo: draws on a real one, and answers in your place."""
 
     def __init__(self, surface: TerminalSurface | PipeSurface, console: Console) -> None:
         self.name = surface.name
@@ -157,9 +176,7 @@ class _Answering:
 
     async def ask(self, request: PermissionRequest) -> PermissionOutcome | None:
         """In `redline run` you are shown the whole proposed change here, and asked."""
-        if any("45" in line for change in request.changes for hunk in change.hunks for line in hunk.lines):
-            return "reject"
-        return "allow_once"
+        return answer_of(request)
 
 
 def _heading(console: Console, text: str) -> None:

@@ -191,7 +191,7 @@ def serve(
     flags |= {"agent": agent, "agent_command": agent_command}
     if agent is not None and agent_command is None:
         flags["agent_command"] = ""  # a name on the command line wins over a command in the configuration
-    wanted = sys.stdout.isatty() if browse is None else browse
+    wanted = command.somebody_sits_here() if browse is None else browse
     raise typer.Exit(command.serve(flags, host=host, port=port, token=token, browse=wanted, names=tuple(name or ())))
 
 
@@ -288,12 +288,30 @@ def config(
 
 @app.command()
 def demo(
+    page: Annotated[
+        bool | None,
+        typer.Option("--page/--terminal", help="In the dashboard, or drawn here; by default here only in a pipe."),
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of the dashboard; 0: any that is free.")] = 0,
+    browse: Annotated[
+        bool | None, typer.Option("--open/--no-open", help="Open the page in a browser; else only where one sits.")
+    ] = None,
     data: Data = None,
     fast: Annotated[bool, typer.Option("--fast", help="Without the pauses that let you read along.")] = False,
 ) -> None:
-    """See every kind of card in a minute: a scripted model in a scratch folder, with the real tools and log."""
+    """See every kind of card in a minute: a scripted model in a scratch folder, with the real tools and log.
+
+    In a terminal this opens the dashboard, where you can prompt on, until Ctrl-C. In a pipe, and with --terminal, it
+    prints the cards and ends.
+    """
     from redline.cli import demo as command
 
+    if command.in_page(page):
+        from redline.cli.demo_page import demo_page
+        from redline.cli.serve import somebody_sits_here
+
+        wanted = somebody_sits_here() if browse is None else browse
+        raise typer.Exit(demo_page(data=data, fast=fast, port=port, browse=wanted))
     raise typer.Exit(command.demo(data=data, fast=fast))
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import secrets
+import sys
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
@@ -45,10 +46,10 @@ def serve(
     token: bool = True,
     browse: bool = False,
     names: tuple[str, ...] = (),
-    begin: Callable[[Gateway], Awaitable[None]] | None = None,
+    begin: Callable[[Gateway], Awaitable[str]] | None = None,
 ) -> int:
-    """Serve until told to stop; the exit code. `names`: other host names under which the server is reached. `begin` is
-    run once it listens."""
+    """Serve until told to stop; the exit code. `names`: other host names under which the server is reached. `begin`
+    is run first, and says which session the address opens."""
     config = load(flags).config
     wanted = Access(port, host, None, tuple(name.lower() for name in names))
     try:
@@ -64,7 +65,7 @@ async def _serve(
     *,
     token: bool,
     browse: bool,
-    begin: Callable[[Gateway], Awaitable[None]] | None,
+    begin: Callable[[Gateway], Awaitable[str]] | None,
 ) -> None:
     check(wanted.host, token=token)
     async with opened(config) as archive:
@@ -73,7 +74,8 @@ async def _serve(
         access = replace(wanted, port=bound.getsockname()[1], token=kept)
         where = address(bound, access)
         gateway = Gateway(archive, ConfiguredRoster(config), builtin_toolset().by_name)
-        begun: list[asyncio.Task[None]] = []
+        if begin is not None:
+            where += site.place(await begin(gateway))
 
         def ready() -> None:
             typer.echo(f"Redline's dashboard: {where}")
@@ -81,15 +83,14 @@ async def _serve(
                 typer.echo("Its page has not been built: the server works, the page does not. Build it with: make web")
             if browse:
                 asyncio.get_running_loop().run_in_executor(None, webbrowser.open, where)
-            if begin is not None:
-                begun.append(asyncio.ensure_future(begin(gateway)))
 
-        try:
-            await serve_dashboard(gateway, bound, access, here=Path.cwd(), ready=ready)
-        finally:
-            for task in begun:
-                task.cancel()
-            await asyncio.gather(*begun, return_exceptions=True)
+        await serve_dashboard(gateway, bound, access, here=Path.cwd(), ready=ready)
+
+
+def somebody_sits_here() -> bool:
+    """A person looks at this terminal, on a machine with a screen for a browser."""
+    has_screen = sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    return has_screen and sys.stdout.isatty()
 
 
 def _token(file: Path) -> str:

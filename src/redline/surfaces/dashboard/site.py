@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 from starlette.responses import FileResponse, HTMLResponse, Response
 
@@ -15,6 +16,11 @@ An installed Redline has them: install it again.</p></body></html>"""
 
 def is_built(folder: Path = STATIC) -> bool:
     return (folder / "index.html").is_file()
+
+
+def place(session: str) -> str:
+    """What is added to the page's address to open a session."""
+    return f"#/s/{quote(session, safe='')}"
 
 
 def page(folder: Path = STATIC) -> Response:
