@@ -123,6 +123,17 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+async def test_the_bytes_of_a_closed_session_are_compressed(place: Parlour, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redline.gateway.archive.COMPACTION_SECONDS", 60)
+    text = b"the same line again\n" * 5_000
+    with await place.archive.start(place.workspace, "builtin") as opened:
+        [blob] = place.archive.bytes.put(opened.log.session, text)
+        size = place.archive.bytes.size()
+    await place.archive.close()
+    assert place.archive.bytes.size() < size / 10
+    assert place.archive.bytes.get(opened.log.session, str(blob)) == text
+
+
 async def test_what_a_killed_process_left_open_is_closed_at_the_resume(place: Parlour) -> None:
     run = [sys.executable, "-c", CRASH, str(place.archive.data), str(place.workspace)]
     killed = await asyncio.to_thread(subprocess.run, run, capture_output=True, text=True, check=False)

@@ -19,10 +19,11 @@ from redline.sessions.redaction import Redactor
 from redline.sessions.sqlite import SqliteStore
 from redline.sessions.store import StoreError, Summary
 from redline.tools.recovery import Recovery, recover
+from redline.workspace.compaction import Compaction
 from redline.workspace.store import CAP, FILE_LIMIT, ByteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 LAST = "last"
 """Names the session that was used last."""
+
+
+COMPACTION_SECONDS = 0.3
+"""How long closing waits at most for the bytes of closed sessions to be compressed."""
 
 
 @dataclass(slots=True)
@@ -42,10 +47,15 @@ class OpenSession:
     lease: Lease
     recovery: Recovery | None = None
     """What was closed when a session was resumed; None: nothing was looked at, since it is new."""
+    closed: Callable[[str], None] | None = None
+    """Hears its name once it has been closed."""
 
     def close(self) -> None:
         """Give the lease back; a second call does nothing."""
         self.lease.release()
+        if self.closed is not None:
+            self.closed(self.log.session)
+            self.closed = None
 
     def __enter__(self) -> OpenSession:
         return self
@@ -64,6 +74,7 @@ class Archive:
         self.store = store
         self.bytes = content
         self.redactor = Redactor()
+        self._compaction = Compaction(content)
 
     @classmethod
     def open(cls, data: Path, *, file_limit: int = FILE_LIMIT, cap: int = CAP) -> Archive:
@@ -124,7 +135,7 @@ class Archive:
         except BaseException:
             lease.release()
             raise
-        return OpenSession(log, self.bytes, self.redactor, lease)
+        return OpenSession(log, self.bytes, self.redactor, lease, closed=self._compaction.add)
 
     async def resume(self, session: str, files: Files) -> OpenSession:
         """A session of before, by its full id. What a crash left open is closed truthfully first, by looking at the
@@ -137,7 +148,7 @@ class Archive:
         except BaseException:
             lease.release()
             raise
-        return OpenSession(log, self.bytes, self.redactor, lease, recovery)
+        return OpenSession(log, self.bytes, self.redactor, lease, recovery, self._compaction.add)
 
     async def delete(self, session: str) -> bool:
         """Remove a session with its bytes; False: there was none. Raises `StoreError` BUSY for one that runs."""
@@ -151,6 +162,7 @@ class Archive:
 
     async def close(self) -> None:
         await self.store.close()
+        await asyncio.to_thread(self._compaction.close, COMPACTION_SECONDS)
 
     async def __aenter__(self) -> Archive:
         return self

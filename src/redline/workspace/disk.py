@@ -13,10 +13,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+NEW_PREFIX = ".new-"
+"""Of the name of a file that is being written."""
+
+
 def write_new_file(path: Path, data: bytes) -> float:
     """Write a private, read-only file under a temporary name, flush it, and rename it into place; seconds that the
     flush took. The folder is not flushed: see `flush_folder`. Raises OSError and leaves nothing behind."""
-    beside = path.parent / f".new-{os.getpid()}-{threading.get_ident()}-{time.time_ns()}"
+    beside = path.parent / f"{NEW_PREFIX}{os.getpid()}-{threading.get_ident()}-{time.time_ns()}"
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         try:

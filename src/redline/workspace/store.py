@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 from redline.changes.compare import blob_id
 from redline.sessions.store import StoreError
 from redline.workspace import loose
-from redline.workspace.disk import flush_folder, write_new_file
+from redline.workspace.disk import NEW_PREFIX, flush_folder, write_new_file
 from redline.workspace.packs import Packs, PackWriter
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ _DOOMED = ".deleted-"
 _RECOUNT_SECONDS = 30.0
 _PACKED_FROM = 64
 """So many new blobs at once go into one pack: each loose object costs a flush of its own."""
+_LEFT_SECONDS = 3_600.0
+"""So old a file under a temporary name belongs to nobody alive."""
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 
 
@@ -172,12 +174,24 @@ class ByteStore:
         with self._lock:
             self._total = None
 
-    def compact(self, session: str) -> int:
-        """Compress what was kept in a hurry; the number of bytes saved. For a session that has been closed."""
+    def compact(self, session: str, stop: threading.Event | None = None) -> int:
+        """Compress what was kept in a hurry; the number of bytes saved. For a session that has been closed; one that is
+        taken up meanwhile waits for one object at most. `stop`: ends it after the object that it is at.
+
+        A kill in its middle costs nothing: an object is whole under its name, stored or compressed. What a killed
+        process has left half-written is removed.
+        """
         saved = 0
-        with self._session_lock(session), _named_errors(f"compress the bytes of session {session}", self.root):
-            for path in sorted((self._folder(session) / "objects").glob("??/" + "?" * 38)):
-                saved += _compress_object(path)
+        with _named_errors(f"compress the bytes of session {session}", self.root):
+            objects = self._folder(session) / "objects"
+            for left in objects.glob(f"??/{NEW_PREFIX}*"):
+                if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
+                    left.unlink()
+            for path in sorted(objects.glob("??/" + "?" * 38)):
+                if stop is not None and stop.is_set():
+                    break
+                with self._session_lock(session):
+                    saved += _compress_object(path)
         with self._lock:
             self._total = None
         return saved
