@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from redline.sessions.events import Event
-from redline.sessions.schema import MIGRATIONS, migrate
+from redline.sessions.schema import MIGRATIONS, migrate, require_known
 from redline.sessions.sqlite import ROW_LIMIT, SqliteStore
 from redline.sessions.store import Damaged, Store, StoreError
 from sessions.store_contract import OpenStore, StoreContract, event, run_of
@@ -244,6 +244,26 @@ class TestMigrations:
         assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
         assert connection.execute("SELECT count(*) FROM turns").fetchone() == (0,)
         migrate(connection, (*MIGRATIONS, "DROP TABLE turns;"))
+
+    @pytest.mark.parametrize("name", ["application_id", "schema_version"])
+    def test_a_file_that_another_makes_meanwhile_is_never_half_seen(self, tmp_path: Path, name: str) -> None:
+        looking, making = (sqlite3.connect(tmp_path / "new.db", isolation_level=None, timeout=0) for _ in range(2))
+        made: list[bool] = []
+
+        def make(statement: str) -> None:
+            if statement == f"PRAGMA {name}" and not made:
+                try:
+                    migrate(making)
+                except sqlite3.OperationalError:  # it has to wait until the look is over
+                    made.append(False)
+                else:
+                    made.append(True)
+
+        looking.set_trace_callback(make)
+        assert require_known(looking) in (0, len(MIGRATIONS))
+        assert len(made) == 1, "the other was there in the middle of the look"
+        migrate(making)
+        assert require_known(looking) == len(MIGRATIONS)
 
     async def test_many_that_open_a_new_file_together_all_succeed(self, tmp_path: Path) -> None:
         stores = await asyncio.gather(

@@ -80,9 +80,8 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MI
 
 def require_known(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> int:
     """The file's version, if this program can work with it."""
-    version = _number(connection, "user_version")
-    mark = _number(connection, "application_id")
-    if mark != APPLICATION_ID and (mark or version or _number(connection, "schema_version")):
+    version, mark, tables = _numbers(connection)
+    if mark != APPLICATION_ID and (mark or version or tables):
         raise StoreError(
             "CORRUPT",
             "The file is a database, but not a log of Redline.",
@@ -110,5 +109,21 @@ def _run(connection: sqlite3.Connection, migration: Migration) -> None:
             statement = ""
 
 
-def _number(connection: sqlite3.Connection, pragma: str) -> int:
-    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+def _numbers(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    """The file's version, its mark, and a number that is 0 as long as it never had a table.
+
+    Read in one transaction: a file that another process makes between two of them would look like another program's,
+    with tables and without our mark.
+    """
+    alone = not connection.in_transaction
+    if alone:
+        connection.execute("BEGIN")
+    try:
+        version, mark, tables = (
+            int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+            for name in ("user_version", "application_id", "schema_version")
+        )
+    finally:
+        if alone and connection.in_transaction:
+            connection.execute("ROLLBACK")
+    return version, mark, tables
