@@ -77,6 +77,8 @@ def _api(dashboard: Dashboard, here: Path, static: Path) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        # Nothing is reported to anybody, whatever the environment says.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         lifespan=lifespan,
     )
     api.include_router(routes(dashboard.gateway, lambda: dashboard.hub, here))

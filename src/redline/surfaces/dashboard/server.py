@@ -81,11 +81,13 @@ async def serve(
         stopping.append(asyncio.get_running_loop().create_task(_closed(gateway)))
 
     with _told_by_signals(stop):
+        serving = asyncio.get_running_loop().create_task(server.serve(sockets=[bound]))
         try:
-            await server.serve(sockets=[bound])
+            await asyncio.wait({serving})
         finally:
             stop()
-            await asyncio.wait(stopping)
+            await asyncio.wait({serving, *stopping})
+        serving.result()
 
 
 async def _closed(gateway: Gateway) -> None:
