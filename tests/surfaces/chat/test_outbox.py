@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +14,8 @@ from redline.surfaces.chat.outbox import Outbox
 from redline.surfaces.chat.paginate import Measure, paginate
 from redline.surfaces.chat.parts import Buttons, Choice, File, Message, Page, Part, Text
 from redline.surfaces.chat.places import Begun, Places
-from redline.surfaces.chat.platform import Pace, Place, Refused, Wait
+from redline.surfaces.chat.platform import Place, Refused, Wait
+from surfaces.chat.channel import Channel
 from surfaces.chat.readback import PLATFORMS
 from surfaces.chat.readback import Platform as Reader
 from surfaces.chat.virtual_time import in_virtual_time
@@ -25,53 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _HERE = Place("C1", "1.1")
-
-
-@dataclass
-class Channel:
-    """A platform that keeps what stands in it, and answers as it is told to."""
-
-    name: str = "slack"
-    measure: Measure = PLATFORMS[0].measure
-    pace: Pace = field(default_factory=Pace)
-    stands: dict[str, Page] = field(default_factory=dict)
-    calls: list[tuple[float, str, str]] = field(default_factory=list)
-    """When, what, and what came of it."""
-    answers: list[BaseException | None] = field(default_factory=list)
-    """To the next calls."""
-    seconds: float = 0.0
-
-    async def post(self, place: Place, message: Message) -> str:
-        return await self._call("post", message)
-
-    async def edit(self, place: Place, posted: str, message: Message) -> None:
-        await self._call("edit", message, posted)
-
-    async def upload(self, place: Place, file: File) -> str:
-        return await self._call("upload", file)
-
-    async def _call(self, what: str, page: Page, posted: str = "") -> str:
-        at = asyncio.get_running_loop().time()
-        if self.seconds:
-            await asyncio.sleep(self.seconds)
-        answer = self.answers.pop(0) if self.answers else None
-        self.calls.append((at, what, type(answer).__name__ if answer else "ok"))
-        if answer is not None:
-            raise answer
-        posted = posted or f"m{len(self.stands)}"
-        self.stands[posted] = page
-        return posted
-
-    def count(self, what: str = "") -> int:
-        return sum(not what or one == what for _, one, _ in self.calls)
-
-    def texts(self) -> list[str]:
-        return [
-            getattr(piece, "text", "")
-            for page in self.stands.values()
-            if isinstance(page, Message)
-            for piece in page.pieces
-        ]
 
 
 def _begun(flow: str = "s1/1") -> Begun:

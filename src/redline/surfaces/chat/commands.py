@@ -1,0 +1,37 @@
+"""What can be typed in a chat beside a prompt."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+COMMANDS = {
+    "diff": "Show a change again: /diff (the last one), /diff turn (all of the last turn), /diff turn 3, /diff PATH; "
+    "with “file” at the end, as a .diff",
+    "stop": "Stop what is running",
+    "new": "Begin a new session here: /new, /new FOLDER, /new FOLDER AGENT",
+    "sessions": "List the sessions; /sessions ID shows one of them here from now on",
+    "help": "Say this",
+}
+
+_COMMAND = re.compile(r"\s*[/!](?P<name>[a-z]+)(?:@\w+)?(?:\s+(?P<rest>.*))?\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    name: str
+    words: tuple[str, ...] = ()
+
+
+def parsed(text: str) -> Command | None:
+    """The command that a message is; None: it is a prompt. A word that is no command of ours is none, so that a prompt
+    may begin with a path or with a command of the agent."""
+    match = _COMMAND.fullmatch(text)
+    if match is None or match["name"] not in COMMANDS:
+        return None
+    return Command(match["name"], tuple((match["rest"] or "").split()))
+
+
+def described() -> str:
+    lines = [f"/{name}: {what}." for name, what in COMMANDS.items()]
+    return "Anything else is a prompt. Where the platform keeps “/” for itself, type “!” instead.\n" + "\n".join(lines)

@@ -1,0 +1,308 @@
+"""The desk of one platform: who may talk, which place shows which session, and what a message or a press does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from redline.files.local import LocalFiles
+from redline.gateway.roster import GatewayError
+from redline.sessions.store import StoreError
+from redline.surfaces import words
+from redline.surfaces.chat import cards
+from redline.surfaces.chat.cards import Setting, short
+from redline.surfaces.chat.commands import Command, described, parsed
+from redline.surfaces.chat.outbox import Outbox
+from redline.surfaces.chat.paginate import paginate
+from redline.surfaces.chat.parts import Part, Text
+from redline.surfaces.chat.places import Begun
+from redline.surfaces.chat.screen import Screen
+from redline.surfaces.visible import visible, visible_prose
+from redline.workspace.store import BytesError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from redline.changes.record import FileChange
+    from redline.gateway.fanout import Subscription
+    from redline.gateway.gateway import Gateway
+    from redline.gateway.room import Room
+    from redline.surfaces.chat.places import Places
+    from redline.surfaces.chat.platform import Place, Platform
+
+_log = logging.getLogger(__name__)
+
+_LISTED = 10
+CLOSED = "This question is not open any more."
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Of one platform, from the configuration."""
+
+    allow: frozenset[str]
+    """Ids of people. Nobody else is listened to; empty: nobody at all."""
+    folders: Mapping[str, str] = field(default_factory=dict)
+    """By name; the first is where a new session works unless another is named."""
+    agent: str = ""
+    setting: Setting = field(default_factory=Setting)
+    answer_seconds: float = 3600.0
+    """After which a question that nobody answered is a no."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    id: str
+    name: str
+
+
+@dataclass(slots=True)
+class _Shown:
+    screen: Screen
+    subscription: Subscription
+
+
+class Desk:
+    def __init__(self, platform: Platform, gateway: Gateway, places: Places, rules: Rules) -> None:
+        self.rules = rules
+        self._platform = platform
+        self._gateway = gateway
+        self._places = places
+        self._outboxes: dict[str, Outbox] = {}
+        self._shown: dict[Place, _Shown] = {}
+        self._doors: dict[Place, asyncio.Lock] = {}
+        self._told: set[str] = set()
+
+    async def start(self) -> None:
+        """Bring to its end what an earlier process began: open turns, questions that nobody can answer any more."""
+        for begun in self._places.unfinished(self._platform.name):
+            try:
+                await self._finish(begun)
+            except (StoreError, GatewayError) as error:
+                _log.warning("%s cannot be shown to its end: %s", begun.flow, error)
+                self._places.done(begun.flow)
+
+    async def close(self) -> None:
+        for shown in self._shown.values():
+            shown.subscription.close()
+        await asyncio.gather(*(outbox.close() for outbox in self._outboxes.values()))
+
+    def admits(self, person: Person) -> bool:
+        return person.id in self.rules.allow
+
+    def _closed_door(self, person: Person) -> str:
+        return (
+            f"You are not on the list of those whom I listen to. Your id is {visible(person.id)}; the owner of this "
+            f"Redline can add it to allow under [{self._platform.name}] in the configuration."
+        )
+
+    # What people do.
+
+    async def heard(self, place: Place, text: str, person: Person) -> None:
+        """A message. Whoever is not on the list is told so once, with the id that the list would need."""
+        if not self.admits(person):
+            if person.id not in self._told:
+                self._told.add(person.id)
+                self._say(place, Text(self._closed_door(person)))
+            return
+        if not text.strip():
+            return
+        try:
+            command = parsed(text)
+            if command is not None:
+                await self._command(place, command)
+            else:
+                await self._prompt(place, text)
+        except (StoreError, GatewayError, BytesError) as error:
+            self._say(place, _problem(error.code, error.message, error.remedy))
+
+    async def pressed(self, token: str, choice: str, person: Person) -> str:
+        """A button; what to tell whoever pressed it, empty where the message itself will say it."""
+        if not self.admits(person):
+            return "You are not on the list of those who may answer."
+        for shown in self._shown.values():
+            question = shown.screen.questions.get(token)
+            if question is None:
+                continue
+            try:
+                by = f"{self._platform.name}: {person.name or person.id}"
+                return "" if shown.screen.room.answer(question.identity, choice, by) else CLOSED
+            except GatewayError as error:
+                return f"{error.message} {error.remedy}"
+        return CLOSED
+
+    # Sessions.
+
+    async def _prompt(self, place: Place, text: str) -> None:
+        async with self._doors.setdefault(place, asyncio.Lock()):
+            screen = await self._screen(place) or await self._new(place)
+        screen.typed(text)
+        await screen.room.submit(text, source=self._platform.name)
+
+    async def _screen(self, place: Place) -> Screen | None:
+        """Of the session that the place shows; None: it shows none, or one that is gone."""
+        if (shown := self._shown.get(place)) is not None:
+            return shown.screen
+        session = self._places.session(self._platform.name, place)
+        if session is None:
+            return None
+        try:
+            return self._attach(place, await self._gateway.open(session))
+        except StoreError as error:
+            if error.code != "NO_SESSION":
+                raise
+            return None
+
+    async def _new(self, place: Place, folder: str = "", agent: str = "") -> Screen:
+        folders = self.rules.folders
+        if not folders:
+            raise GatewayError(
+                "NO_FOLDER",
+                "No folder is set in which sessions of this chat may work.",
+                f'Name one in the configuration: [{self._platform.name}.folders] and a line such as app = "~/src/app".',
+            )
+        name = folder or next(iter(folders))
+        if name not in folders:
+            raise GatewayError("NO_FOLDER", f"There is no folder {visible(name)!r}.", f"Known: {', '.join(folders)}.")
+        room = await self._gateway.start(folders[name], agent or self.rules.agent, source=self._platform.name)
+        self._places.bind(self._platform.name, place, room.session)
+        return self._attach(place, room)
+
+    def _attach(self, place: Place, room: Room, *, after: int | None = None) -> Screen:
+        if (before := self._shown.pop(place, None)) is not None:
+            before.subscription.close()
+        screen = Screen(
+            self._platform, place, room, self._outbox(place), self._places, self.rules.setting,
+            answer_seconds=self.rules.answer_seconds,
+        )  # fmt: skip
+        self._shown[place] = _Shown(screen, room.attach(screen, after=after))
+        return screen
+
+    async def _finish(self, begun: Begun) -> None:
+        """The turn or the question of a flow that an earlier process did not bring to its end."""
+        if not begun.turn:
+            self._places.done(begun.flow)  # an answer to a command: it would come out of nowhere now
+            return
+        room = await self._gateway.open(begun.session)
+        if room.state.running and room.runs == "nobody":
+            # What a crash left open is closed by what is on the disk; the room sees it within a second.
+            (await self._gateway.archive.resume(begun.session, LocalFiles([room.workspace]))).close()
+        before = min((row.seq for row in room.fanout.transcript.rows if row.turn == begun.turn), default=0) - 1
+        shown = self._shown.get(begun.place)
+        screen = shown.screen if shown is not None else self._attach(begun.place, room, after=max(before, 0))
+        _, asked, identity = begun.flow.partition("/ask/")
+        if (asked and not screen.settle_old(identity)) or before < 0:
+            self._places.done(begun.flow)
+
+    # Commands.
+
+    async def _command(self, place: Place, command: Command) -> None:
+        match command.name:
+            case "help":
+                self._say(place, Text(described()))
+            case "new":
+                await self._start_new(place, *command.words[:2])
+            case "sessions":
+                await self._sessions(place, *command.words[:1])
+            case "stop":
+                screen = await self._screen(place)
+                stopped = await screen.room.cancel() if screen is not None else False
+                if not stopped:
+                    self._say(place, Text("Nothing is running here."))
+            case "diff":
+                await self._diff(place, list(command.words))
+
+    async def _start_new(self, place: Place, folder: str = "", agent: str = "") -> None:
+        async with self._doors.setdefault(place, asyncio.Lock()):
+            screen = await self._new(place, folder, agent)
+        others = [name for name in self.rules.folders if name != (folder or next(iter(self.rules.folders)))]
+        more = f" Other folders: {', '.join(others)}." if others else ""
+        agent = visible(screen.room.state.agent)
+        self._say(place, Text(f"New session in {visible(str(screen.room.workspace))}, with {agent}.{more}"))
+
+    async def _sessions(self, place: Place, wanted: str = "") -> None:
+        here = self._places.session(self._platform.name, place)
+        if wanted:
+            session = await self._gateway.archive.find(wanted)
+            async with self._doors.setdefault(place, asyncio.Lock()):
+                screen = self._attach(place, await self._gateway.open(session))
+                self._places.bind(self._platform.name, place, session)
+            title = short(visible(screen.room.state.title or "a session without a title"))
+            self._say(place, Text(f"From now on this is “{title}”, in {visible(str(screen.room.workspace))}."))
+            return
+        listed, _ = await self._gateway.sessions(limit=_LISTED)
+        lines = []
+        for one in listed[:_LISTED]:
+            summary = one.summary
+            when = datetime.fromtimestamp(summary.updated_at / 1000).astimezone().strftime("%d %b %H:%M")
+            title = short(visible(summary.title or "(no title)"), 80)
+            mark = " (here)" if summary.session == here else ""
+            folder = short(visible(summary.workspace), 60)
+            lines.append(f"• {summary.session.rpartition('-')[2]}  {when}  {title}  {folder}{mark}")
+        self._say(place, Text("\n".join(lines) or "There is no session yet."))
+
+    async def _diff(self, place: Place, wanted: list[str]) -> None:
+        screen = await self._screen(place)
+        if screen is None:
+            self._say(place, Text("No session stands here yet; the first message begins one."))
+            return
+        as_file = bool(wanted) and wanted[-1] == "file"
+        if as_file:
+            wanted.pop()
+        changes, what = await _selected(screen.room, wanted)
+        if not changes:
+            self._say(place, Text(f"No change on disk in {what}."))
+            return
+        setting = replace(self.rules.setting, shown="full", workspace=str(screen.room.workspace))
+        if as_file:
+            self._say(place, Text(f"{what[0].upper()}{what[1:]}:", "strong"), cards.diff_file(changes))
+            return
+        parts: list[Part] = []
+        left = setting.turn_limit
+        for change in changes:
+            shown, size = cards.bounded(
+                change, setting, cards.head(change, setting, words.DONE[change.operation]), left
+            )
+            left -= size
+            parts += shown
+        self._say(place, *parts)
+
+    # Saying.
+
+    def _say(self, place: Place, *parts: Part) -> None:
+        """Something that is no row of a session."""
+        name = f"{self._platform.name}/{place.channel}/{place.thread}/say/{secrets.token_hex(8)}"
+        pages = paginate(parts, self._platform.measure)
+        self._outbox(place).show(Begun(name, place, "", 0), lambda: pages, urgent=True, final=True)
+
+    def _outbox(self, place: Place) -> Outbox:
+        if place.channel not in self._outboxes:
+            self._outboxes[place.channel] = Outbox(self._platform, self._places)
+        return self._outboxes[place.channel]
+
+
+async def _selected(room: Room, wanted: Sequence[str]) -> tuple[list[FileChange], str]:
+    """The changes that `/diff` names, and what they are called."""
+    if wanted and wanted[0] == "turn":
+        number = room.state.turn
+        if len(wanted) > 1:
+            if not wanted[1].isascii() or not wanted[1].isdigit():
+                raise GatewayError(
+                    "NO_TURN", f"{visible(wanted[1])!r} is no number of a turn.", "Such as: /diff turn 2"
+                )
+            number = int(wanted[1])
+        return (await room.landed(number) if number else []), f"turn {number}"
+    landed = await room.landed()
+    if wanted:
+        name = " ".join(wanted)
+        path = str(room.workspace / name)
+        return [change for change in landed if path in (change.path, change.old_path)][-1:], f"the file {visible(name)}"
+    return landed[-1:], "this session"
+
+
+def _problem(code: str, message: str, remedy: str) -> Text:
+    return Text(f"▲ {visible(code)}: {visible_prose(message)}" + (f"\n{visible_prose(remedy)}" if remedy else ""))

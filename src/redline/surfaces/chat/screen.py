@@ -1,0 +1,260 @@
+"""One session in one place of a chat: a surface that turns rows into flows of the place's outbox."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from redline.surfaces.chat import rows as made_from
+from redline.surfaces.chat.cards import short
+from redline.surfaces.chat.paginate import paginate
+from redline.surfaces.chat.parts import Buttons, Part, Text
+from redline.surfaces.chat.places import Begun
+from redline.surfaces.order import InOrder
+from redline.surfaces.visible import visible
+from redline.tools.permission import PermissionRequest
+from redline.transcript.rows import AgentRow, PermissionRow, ToolRow, TurnEndRow, UserRow, tool_row_id
+from redline.views import TerminalCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from redline.gateway.room import Room
+    from redline.surfaces.chat.cards import Setting
+    from redline.surfaces.chat.outbox import Outbox
+    from redline.surfaces.chat.parts import Page
+    from redline.surfaces.chat.places import Places
+    from redline.surfaces.chat.platform import Place, Platform
+    from redline.tools.permission import PermissionOutcome
+    from redline.transcript.rows import AnyRow, SessionState
+
+_KEPT_TURNS = 8
+
+_OUTCOMES = {
+    "allow_once": "Allowed once",
+    "allow_session": "Allowed for this session",
+    "reject": "Rejected",
+    "cancelled": "Withdrawn",
+    "unavailable": "Not allowed, since nobody answered",
+}
+
+
+@dataclass(slots=True)
+class Question:
+    """A permission request that stands in the chat."""
+
+    identity: str
+    """Of the request in the log."""
+    parts: list[Part]
+    flow: Begun
+    settled: str = ""
+    """What stands where the buttons were; empty: it is open."""
+
+
+class Screen:
+    """A surface (`surfaces.surface.Surface`). `show` and `ask` only say what should stand in the place; the outbox
+    brings it there, so nobody waits for the platform."""
+
+    def __init__(
+        self,
+        platform: Platform,
+        place: Place,
+        room: Room,
+        outbox: Outbox,
+        places: Places,
+        setting: Setting,
+        *,
+        answer_seconds: float,
+    ) -> None:
+        """Turns that began before are shown only where this place has shown them before."""
+        self.name = platform.name
+        self.shows_changes = setting.shown != "none"
+        self.place = place
+        self.room = room
+        self.questions: dict[str, Question] = {}
+        """Open ones, by token."""
+        self._platform = platform
+        self._outbox = outbox
+        self._places = places
+        self._setting = replace(setting, workspace=str(room.workspace))
+        self._answer_seconds = answer_seconds
+        self._turns: dict[int, _Turn] = {}
+        self._typed: Counter[str] = Counter()
+        self._asked: dict[str, Question] = {}
+        """By the request's id, until it is settled."""
+        self._since = room.seq
+
+    # The contract.
+
+    async def show(self, rows: Sequence[AnyRow], state: SessionState) -> None:
+        for turn in sorted({row.turn for row in rows if row.turn} | ({state.turn} & set(self._turns))):
+            self._show_turn(turn, [row for row in rows if row.turn == turn], state)
+        for row in rows:
+            if not row.turn and not isinstance(row, TurnEndRow):
+                lone = made_from.TurnParts(self._setting)
+                lone.add(row)
+                self._post(self._begun(row.id), lone.parts)
+            if isinstance(row, PermissionRow) and row.outcome is not None:
+                self._settle(row)
+
+    async def stream(self, row: str, turn: int, kind: str, text: str) -> None:
+        """The rows say it all, and a chat cannot be edited as fast as a model writes."""
+
+    async def ask(self, request: PermissionRequest) -> PermissionOutcome | None:
+        """Put the question, wait for somebody. Answers come by `Desk.pressed`, which tells the log who gave them."""
+        token = secrets.token_hex(8)
+        row = self._request(lambda one: (one.turn, one.call, one.outcome) == (request.turn, request.call, None))
+        if row is None:
+            return None
+        question = self._put(row.request, request, token)
+        self.questions[token] = question
+        if (turn := self._turns.get(request.turn)) is not None:
+            self._draw_turn(turn)
+        try:
+            await asyncio.sleep(self._answer_seconds)
+        finally:
+            self.questions.pop(token, None)
+        minutes = max(1, round(self._answer_seconds / 60))
+        question.settled = f"Nobody answered within {minutes} min: the answer is no."
+        self._draw(question)
+        return "unavailable"
+
+    # What the desk does with it.
+
+    def typed(self, text: str) -> None:
+        """A prompt that the place shows already, since it was typed there."""
+        self._typed[text] += 1
+
+    def settle_old(self, identity: str) -> bool:
+        """A question that an earlier process put: say in its message how it ended. False: it is not known any more."""
+        row = self._request(lambda one: one.request == identity)
+        if row is None:
+            return False
+        call = self.room.fanout.transcript.row(tool_row_id(row.turn, row.call))
+        view = call.call_view if isinstance(call, ToolRow) else None
+        request = PermissionRequest(
+            row.turn,
+            row.call,
+            "",
+            row.title,
+            row.changes,
+            [change.path for change in row.changes],
+            {"command": view.title} if isinstance(view, TerminalCall) else None,
+        )
+        self._put(identity, request, "", settled="This question ended when Redline was stopped.")
+        return True
+
+    # Turns.
+
+    def _show_turn(self, number: int, rows: Sequence[AnyRow], state: SessionState) -> None:
+        turn = self._turns.get(number)
+        if turn is None:
+            # All of its rows, since a message that was posted before a restart shows the earlier ones.
+            every = [row for row in self.room.fanout.transcript.rows if row.turn == number]
+            rows = sorted(every, key=lambda row: row.seq)
+            begun = self._begin_turn(number, rows)
+            if begun is None:
+                return
+            turn = self._turns[number] = _Turn(begun, self._setting)
+            for old in sorted(self._turns)[:-_KEPT_TURNS]:
+                del self._turns[old]
+        turn.take(rows, replace(state, running=state.running and state.turn == number))
+        self._draw_turn(turn)
+
+    def _draw_turn(self, turn: _Turn) -> None:
+        measure = self._platform.measure
+
+        def pages() -> list[Page]:
+            return paginate([*turn.parts.parts, *turn.tail(waiting=bool(self.questions))], measure)
+
+        self._outbox.show(turn.begun, pages, urgent=turn.ended, final=turn.ended)
+
+    def _begin_turn(self, number: int, rows: Sequence[AnyRow]) -> Begun | None:
+        """None: the turn is over and was never shown here, so a late change of it is not news."""
+        flow = self._begun(f"turn/{number}", number)
+        known = self._places.begun(flow.flow)
+        if known is not None:
+            return known
+        if not rows or rows[0].seq <= self._since:
+            return None
+        prompt = next((row.text for row in rows if isinstance(row, UserRow)), "")
+        typed = self._typed[prompt] > 0
+        self._typed[prompt] -= typed
+        return replace(flow, typed=typed)
+
+    # Questions.
+
+    def _put(self, identity: str, request: PermissionRequest, token: str, settled: str = "") -> Question:
+        parts = made_from.question(request, self._setting, token)
+        question = Question(identity, parts, self._begun(f"ask/{identity}", request.turn), settled)
+        self._asked[identity] = question
+        self._draw(question)
+        return question
+
+    def _settle(self, row: PermissionRow) -> None:
+        question = self._asked.pop(row.request, None)
+        if question is None:
+            return
+        if not question.settled:
+            by = short(visible((row.by or "").removeprefix(f"{self.name}: ")))
+            question.settled = f"{_OUTCOMES.get(row.outcome or '', 'Settled')}{f' by {by}' if by else ''}."
+        self._draw(question)
+
+    def _request(self, fits: Callable[[PermissionRow], bool]) -> PermissionRow | None:
+        rows = reversed(self.room.fanout.transcript.rows)
+        return next((row for row in rows if isinstance(row, PermissionRow) and fits(row)), None)
+
+    def _draw(self, question: Question) -> None:
+        parts = question.parts
+        if question.settled:
+            parts = [Text(question.settled, "strong") if isinstance(part, Buttons) else part for part in parts]
+        measure = self._platform.measure
+        final = bool(question.settled)
+        self._outbox.show(question.flow, lambda: paginate(parts, measure), urgent=True, final=final)
+
+    def _post(self, begun: Begun, parts: list[Part]) -> None:
+        measure = self._platform.measure
+        self._outbox.show(begun, lambda: paginate(parts, measure), urgent=True, final=True)
+
+    def _begun(self, name: str, turn: int = 0) -> Begun:
+        flow = f"{self.name}/{self.place.channel}/{self.place.thread}/{self.room.session}/{name}"
+        return Begun(flow, self.place, self.room.session, turn)
+
+
+class _Turn:
+    """What one turn shows: parts of settled rows, and a tail that says what is going on."""
+
+    def __init__(self, begun: Begun, setting: Setting) -> None:
+        self.begun = begun
+        self.parts = made_from.TurnParts(setting)
+        self.ended = False
+        self._setting = setting
+        self._order = InOrder()
+        self._running = True
+
+    def take(self, rows: Sequence[AnyRow], state: SessionState) -> None:
+        self._running = state.running
+        self._order.take(rows, state)
+        for row in self._order.ready():
+            self.parts.add(row, typed_here=self.begun.typed)
+            self.ended = self.ended or isinstance(row, TurnEndRow)
+
+    def tail(self, *, waiting: bool) -> list[Part]:
+        if self.ended:
+            return []
+        rows = self._order.waiting
+        parts: list[Part] = []
+        if rows and isinstance(rows[0], AgentRow):
+            parts += made_from.reply(rows[0].text, [], self._setting.workspace)
+        if not self._running:
+            return parts
+        doing = "Working"
+        for row in rows:
+            if isinstance(row, ToolRow):
+                title = short(visible(row.call_view.title), 100)
+                doing = f"$ {title}" if isinstance(row.call_view, TerminalCall) else title
+                break
+        return [*parts, Text("Waiting for an answer …" if waiting else f"{doing} …", "quiet")]

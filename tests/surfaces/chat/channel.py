@@ -1,0 +1,74 @@
+"""A platform in memory: it keeps what stands in it, and answers as it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from redline.surfaces.chat.parts import Buttons, File, Message, Page
+from redline.surfaces.chat.platform import Pace, Place
+from surfaces.chat.readback import PLATFORMS
+
+if TYPE_CHECKING:
+    from redline.surfaces.chat.paginate import Measure
+
+
+@dataclass
+class Channel:
+    name: str = "slack"
+    measure: Measure = PLATFORMS[0].measure
+    pace: Pace = field(default_factory=Pace)
+    stands: dict[str, Page] = field(default_factory=dict)
+    calls: list[tuple[float, str, str]] = field(default_factory=list)
+    """When, what, and what came of it."""
+    answers: list[BaseException | None] = field(default_factory=list)
+    """To the next calls."""
+    seconds: float = 0.0
+
+    async def post(self, place: Place, message: Message) -> str:
+        return await self._call("post", message)
+
+    async def edit(self, place: Place, posted: str, message: Message) -> None:
+        await self._call("edit", message, posted)
+
+    async def upload(self, place: Place, file: File) -> str:
+        return await self._call("upload", file)
+
+    async def _call(self, what: str, page: Page, posted: str = "") -> str:
+        at = asyncio.get_running_loop().time()
+        if self.seconds:
+            await asyncio.sleep(self.seconds)
+        answer = self.answers.pop(0) if self.answers else None
+        self.calls.append((at, what, type(answer).__name__ if answer else "ok"))
+        if answer is not None:
+            raise answer
+        posted = posted or f"m{len(self.stands)}"
+        self.stands[posted] = page
+        return posted
+
+    def count(self, what: str = "") -> int:
+        return sum(not what or one == what for _, one, _ in self.calls)
+
+    def texts(self) -> list[str]:
+        return [
+            getattr(piece, "text", "")
+            for page in self.stands.values()
+            if isinstance(page, Message)
+            for piece in page.pieces
+        ]
+
+    def said(self) -> str:
+        return "\n".join(
+            f"{getattr(piece, 'head', '')}\n{getattr(piece, 'text', '')}".strip("\n")
+            for page in self.stands.values()
+            if isinstance(page, Message)
+            for piece in page.pieces
+        )
+
+    def buttons(self) -> list[Buttons]:
+        pages = [page for page in self.stands.values() if isinstance(page, Message)]
+        return [piece for page in pages for piece in page.pieces if isinstance(piece, Buttons)]
+
+    def files(self) -> list[File]:
+        return [page for page in self.stands.values() if isinstance(page, File)]

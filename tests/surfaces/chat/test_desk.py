@@ -1,0 +1,327 @@
+"""A chat's session, whole: prompts, cards, questions, commands, and what a restart leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gateway.parlour import until
+from redline.surfaces.chat.parts import File, Message
+from redline.surfaces.chat.platform import Pace, Place
+from surfaces.chat.channel import Channel
+from surfaces.chat.office import ADA, MALLORY, Setting, call, house, scripted, step
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from surfaces.chat.office import House
+
+HERE = Place("C1", "1.1")
+QUICK = Pace(gap=0.0, burst=1000, refill=0.001)
+
+
+def _channel(name: str = "slack") -> Channel:
+    return Channel(name=name, pace=QUICK)
+
+
+async def _turn_over(channel: Channel, turn: int = 1) -> None:
+    await until(lambda: f"Turn {turn} " in channel.said())
+
+
+async def test_a_prompt_becomes_one_message_with_the_card_and_the_net_list(tmp_path: Path) -> None:
+    model = scripted(tmp_path, [step("On it.", call("write", path="a.py", content="x = 1\n")), step("Done.")])
+    async with house(tmp_path, model) as at:
+        channel = _channel()
+        desk = await at.desk(channel)
+        await desk.heard(HERE, "make a.py", ADA)
+        await _turn_over(channel)
+        said = channel.said()
+        assert said.index("On it.") < said.index("Created a.py  \u22120 +1 · applied") < said.index("+x = 1")
+        assert (
+            said.index("Done.")
+            < said.index("Turn 1 done · 1 file \u22120 +1")
+            < said.index("• a.py  \u22120 +1  created")
+        )
+        assert "make a.py" not in said, "the place shows it already"
+        assert len(channel.stands) == 1
+        (started,) = await at.events("turn/started")
+        assert (started.data["source"], started.data["rule"]) == ("slack", "cards_and_observation")
+
+
+async def test_nobody_is_listened_to_who_is_not_on_the_list(tmp_path: Path) -> None:
+    async with house(tmp_path, scripted(tmp_path, [step("Hello.")])) as at:
+        channel = _channel()
+        desk = await at.desk(channel)
+        await desk.heard(HERE, "let me in", MALLORY)
+        await desk.heard(HERE, "/sessions", MALLORY)
+        await until(channel.said)
+        assert "Your id is U666" in channel.said()
+        assert len(channel.stands) == 1, "said once"
+        assert await at.gateway.archive.list() == []
+        nobody = await at.desk(_channel("discord"), allow=frozenset())
+        await nobody.heard(HERE, "hello", ADA)
+        assert await at.gateway.archive.list() == []
+
+
+async def _asked(at: House, channel: Channel) -> str:
+    desk = await at.desk(channel)
+    await desk.heard(HERE, "change it", ADA)
+    await until(channel.buttons)
+    return channel.buttons()[0].token
+
+
+_READ = step("", call("read", path="a.py"))
+_EDIT = [_READ, step("", call("write", path="a.py", content="new\n")), step("Done.")]
+
+
+async def test_a_question_carries_the_whole_change_and_says_who_answered(tmp_path: Path) -> None:
+    async with house(tmp_path, scripted(tmp_path, _EDIT), approval="ask") as at:
+        (at.workspace / "a.py").write_text("old\n")
+        channel = _channel()
+        token = await _asked(at, channel)
+        asked = [page for page in channel.stands.values() if isinstance(page, Message) and "May this" in repr(page)]
+        assert "-old\\n+new" in repr(asked[0])
+        await until(lambda: "Waiting for an answer …" in channel.said())
+        assert (at.workspace / "a.py").read_text() == "old\n"
+        assert "not on the list" in await at.desks[0].pressed(token, "allow_once", MALLORY)
+        assert await at.desks[0].pressed(token, "allow_once", ADA) == ""
+        await _turn_over(channel)
+        assert (at.workspace / "a.py").read_text() == "new\n"
+        await until(lambda: "Allowed once by Ada." in channel.said())
+        assert channel.buttons() == []
+        assert await at.desks[0].pressed(token, "reject", ADA) == "This question is not open any more."
+        (answered,) = await at.events("permission/answered")
+        assert answered.data["by"] == "slack: Ada"
+
+
+async def test_a_rejected_change_stays_readable_and_is_not_counted(tmp_path: Path) -> None:
+    async with house(tmp_path, scripted(tmp_path, _EDIT), approval="ask") as at:
+        (at.workspace / "a.py").write_text("old\n")
+        channel = _channel()
+        token = await _asked(at, channel)
+        await at.desks[0].pressed(token, "reject", ADA)
+        await _turn_over(channel)
+        await until(lambda: "Rejected by Ada." in channel.said())
+        said = channel.said()
+        assert "-old\n+new" in said
+        assert "Edit a.py  \u22121 +1 · rejected, not applied" in said
+        assert "no file changed" in said
+
+
+async def test_a_change_too_long_for_a_message_is_a_file_before_the_buttons(tmp_path: Path) -> None:
+    text = "".join(f"line {number}\n" for number in range(3000))
+    model = scripted(tmp_path, [step("", call("write", path="long.txt", content=text)), step("Done.")])
+    async with house(tmp_path, model, approval="ask") as at:
+        channel = _channel()
+        token = await _asked(at, channel)
+        pages = list(channel.stands.values())
+        asked = next(at for at, page in enumerate(pages) if "May this be done" in repr(page))
+        kinds = [type(page) for page in pages[asked : asked + 3]]
+        assert kinds == [Message, File, Message]
+        (file,) = channel.files()
+        assert file.content.count(b"\n+line ") == 3000
+        assert "3000 lines in 1 place: all of it is in the attached file." in channel.said()
+        await at.desks[0].pressed(token, "reject", ADA)
+
+
+async def test_all_changes_of_a_question_are_counted_and_shown(tmp_path: Path) -> None:
+    edits = [{"old_string": one, "new_string": one.upper()} for one in "az"]
+    model = scripted(tmp_path, [_READ, step("", call("multi_edit", path="a.py", edits=edits)), step("Done.")])
+    async with house(tmp_path, model, approval="ask") as at:
+        (at.workspace / "a.py").write_text("a\n" + "m\n" * 30 + "z\n")
+        channel = _channel()
+        token = await _asked(at, channel)
+        said = channel.said()
+        assert "-a\n+A" in said
+        assert "-z\n+Z" in said
+        await at.desks[0].pressed(token, "allow_once", ADA)
+        await _turn_over(channel)
+
+
+async def test_a_question_expires_with_no(tmp_path: Path) -> None:
+    async with house(tmp_path, scripted(tmp_path, _EDIT), approval="ask") as at:
+        (at.workspace / "a.py").write_text("old\n")
+        channel = _channel()
+        desk = await at.desk(channel, answer_seconds=0.05)
+        await desk.heard(HERE, "change it", ADA)
+        await _turn_over(channel)
+        await until(lambda: "Nobody answered within 1 min: the answer is no." in channel.said())
+        assert channel.buttons() == []
+        assert (at.workspace / "a.py").read_text() == "old\n"
+
+
+async def test_an_answer_given_elsewhere_settles_every_copy(tmp_path: Path) -> None:
+    async with house(tmp_path, scripted(tmp_path, _EDIT), approval="ask") as at:
+        (at.workspace / "a.py").write_text("old\n")
+        channel = _channel()
+        await _asked(at, channel)
+        (asked,) = await at.events("permission/asked")
+        room = await at.gateway.open(asked.session)
+        assert room.answer(asked.data["request"], "allow_once", "dashboard")
+        await until(lambda: "Allowed once by dashboard." in channel.said())
+        assert channel.buttons() == []
+        await _turn_over(channel)
+
+
+async def test_whoever_writes_on_has_not_approved(tmp_path: Path) -> None:
+    model = scripted(tmp_path, _EDIT, [step("Then not.")])
+    async with house(tmp_path, model, approval="ask") as at:
+        (at.workspace / "a.py").write_text("old\n")
+        channel = _channel()
+        await _asked(at, channel)
+        await at.desks[0].heard(HERE, "no, wait", ADA)
+        await _turn_over(channel, 2)
+        assert (at.workspace / "a.py").read_text() == "old\n"
+        assert "cancelled, not applied" in channel.said()
+        await until(lambda: "Withdrawn" in channel.said())
+
+
+async def test_none_shows_no_changes_and_says_so_to_the_rule(tmp_path: Path) -> None:
+    model = scripted(tmp_path, [step("", call("write", path="a.py", content="x = 1\n")), step("Done.")])
+    async with house(tmp_path, model) as at:
+        channel = _channel()
+        desk = await at.desk(channel, setting=Setting("none"))
+        await desk.heard(HERE, "make a.py", ADA)
+        await _turn_over(channel)
+        assert "+x = 1" not in channel.said()
+        assert "• a.py" in channel.said()
+        (started,) = await at.events("turn/started")
+        assert started.data["rule"] == "text_only"
+
+
+async def test_summary_shows_heads_and_diff_shows_the_rest(tmp_path: Path) -> None:
+    steps = [step("", call("write", path=name, content=f"{name} = 1\n")) for name in ("a.py", "b.py")]
+    async with house(tmp_path, scripted(tmp_path, [*steps, step("Done.")])) as at:
+        channel = _channel()
+        desk = await at.desk(channel, setting=Setting("summary"))
+        await desk.heard(HERE, "make them", ADA)
+        await _turn_over(channel)
+        assert "Created a.py  \u22120 +1 · applied" in channel.said()
+        assert "+a.py = 1" not in channel.said()
+        await desk.heard(HERE, "/diff", ADA)
+        await until(lambda: "+b.py = 1" in channel.said())
+        assert "+a.py = 1" not in channel.said()
+        await desk.heard(HERE, "!diff a.py", ADA)
+        await until(lambda: "+a.py = 1" in channel.said())
+        await desk.heard(HERE, "/diff turn 1 file", ADA)
+        await until(channel.files)
+        (file,) = channel.files()
+        assert file.name == "2-changes.diff"
+        assert b"+a.py = 1" in file.content
+        assert b"+b.py = 1" in file.content
+        for odd in ("/diff nowhere.py", "/diff turn 9", "/diff turn x"):
+            count = len(channel.stands)
+            await desk.heard(HERE, odd, ADA)
+            await until(lambda count=count: len(channel.stands) > count)
+        assert "No change on disk in the file nowhere.py." in channel.said()
+        assert "NO_TURN" in channel.said()
+
+
+async def test_stop_new_sessions_and_help(tmp_path: Path) -> None:
+    model = scripted(tmp_path, [step("", call("bash", command="sleep 30"))])
+    async with house(tmp_path, model) as at:
+        (tmp_path / "other").mkdir()
+        channel = _channel()
+        folders = {"app": str(at.workspace), "other": str(tmp_path / "other")}
+        desk = await at.desk(channel, folders=folders)
+        await desk.heard(HERE, "/stop", ADA)
+        await until(lambda: "Nothing is running here." in channel.said())
+        await desk.heard(HERE, "sleep", ADA)
+        await until(lambda: "$ sleep 30 …" in channel.said())
+        await desk.heard(HERE, "/stop", ADA)
+        await until(lambda: "Turn 1 cancelled" in channel.said())
+        await desk.heard(HERE, "/new other", ADA)
+        await until(lambda: f"New session in {tmp_path / 'other'}, with builtin. Other folders: app." in channel.said())
+        await desk.heard(HERE, "/new nowhere", ADA)
+        await until(lambda: "There is no folder 'nowhere'." in channel.said())
+        await desk.heard(HERE, "/help", ADA)
+        await until(lambda: "/stop: Stop what is running." in channel.said())
+        await desk.heard(HERE, "/sessions", ADA)
+        await until(lambda: "(here)" in channel.said())
+        assert len(await at.gateway.archive.list()) == 2
+        first = (await at.events("turn/started"))[0].session
+        await desk.heard(HERE, f"/sessions {first}", ADA)
+        await until(lambda: "From now on this is “sleep”" in channel.said())
+
+
+async def test_a_command_of_the_agent_and_a_path_are_prompts(tmp_path: Path) -> None:
+    model = scripted(tmp_path, [step("One.")], [step("Two.")])
+    async with house(tmp_path, model) as at:
+        channel = _channel()
+        desk = await at.desk(channel)
+        await desk.heard(HERE, "/init", ADA)
+        await _turn_over(channel)
+        await desk.heard(HERE, "/etc/hosts is what?", ADA)
+        await _turn_over(channel, 2)
+
+
+async def test_a_session_that_cannot_begin_says_why(tmp_path: Path) -> None:
+    async with house(tmp_path, "") as at:
+        channel = _channel()
+        desk = await at.desk(channel)
+        await desk.heard(HERE, "hello", ADA)
+        await until(lambda: "▲ NO_MODEL" in channel.said())
+        unset = await at.desk(_channel("discord"), folders={})
+        await unset.heard(HERE, "hello", ADA)
+        platform = unset._platform
+        assert isinstance(platform, Channel)
+        await until(lambda: "[discord.folders]" in platform.said())
+
+
+async def test_what_is_prompted_elsewhere_shows_here_with_its_prompt(tmp_path: Path) -> None:
+    model = scripted(tmp_path, [step("One.")], [step("Two.")])
+    async with house(tmp_path, model) as at:
+        channel = _channel()
+        desk = await at.desk(channel)
+        await desk.heard(HERE, "first", ADA)
+        await _turn_over(channel)
+        room = await at.gateway.open((await at.events("turn/started"))[0].session)
+        await room.prompt("from the browser", source="dashboard")
+        await _turn_over(channel, 2)
+        assert "> from the browser" in channel.said()
+        assert "> first" not in channel.said()
+
+
+async def test_a_restart_posts_nothing_old(tmp_path: Path) -> None:
+    steps = [[step(f"Turn {n}.", call("write", path=f"{n}.py", content=f"{n}\n")), step("")] for n in range(1, 5)]
+    channel = _channel()
+    async with house(tmp_path, scripted(tmp_path, *steps)) as at:
+        desk = await at.desk(channel)
+        for number in range(1, 4):
+            await desk.heard(HERE, f"prompt {number}", ADA)
+            await _turn_over(channel, number)
+    before = dict(channel.stands)
+    calls = channel.count()
+    async with house(tmp_path, scripted(tmp_path, *steps)) as at:
+        desk = await at.desk(channel)
+        await desk.heard(HERE, "prompt 4", ADA)
+        await _turn_over(channel, 4)
+        await at.desks[0].close()
+    assert {key: page for key, page in channel.stands.items() if key in before} == before
+    assert channel.count("post") == 4
+    assert len(channel.stands) == len(before) + 1
+    assert channel.count() > calls
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["in a command", "before an answer"])
+async def test_a_turn_that_a_crash_cut_off_is_brought_to_its_end_in_its_own_message(tmp_path: Path, asks: bool) -> None:
+    steps = [step("Begun.", call("bash", command="sleep 30"))]
+    channel = _channel()
+    async with house(tmp_path, scripted(tmp_path, steps), approval="ask" if asks else "all") as at:
+        desk = await at.desk(channel)
+        await desk.heard(HERE, "go", ADA)
+        await until(lambda: bool(channel.buttons()) if asks else "$ sleep 30 …" in channel.said())
+        # A crash: nothing is told to anybody any more, and the session is free again.
+        channel.answers = [OSError("gone")] * 10_000
+        before = dict(channel.stands)
+    channel.answers = []
+    assert channel.stands == before
+    async with house(tmp_path, scripted(tmp_path, steps)) as at:
+        await at.desk(channel)
+        await until(lambda: "Turn 1 " in channel.said() and not channel.buttons())
+        assert set(channel.stands) == set(before), "edited, not posted again"
+        assert "Begun." in channel.said()
+        assert at.places.unfinished("slack") == []
+        if asks:
+            assert "This question ended when Redline was stopped." in channel.said()
