@@ -68,6 +68,20 @@ def from_json(value: object) -> FileChange:
     )
 
 
+def kept_to_json(place: int, counted: FileChange | None = None) -> dict[str, Any]:
+    """What stands in an event for a change that an earlier event of the same call holds: its place among the changes of
+    that event. `counted`: the change, where it is still to be counted among what a session changed in all."""
+    if counted is None:
+        return {"kept": place}
+    return {"kept": place, "added": counted.added, "removed": counted.removed, "provenance": counted.provenance}
+
+
+def kept_place(value: object) -> int | None:
+    """The place, of such a reference; None: the value is something else."""
+    place = value.get("kept") if isinstance(value, Mapping) else None
+    return place if type(place) is int and place >= 0 else None
+
+
 def side_from_json(value: object, path: str = "side") -> Side:
     record = _Fields(value, path)
     return Side(

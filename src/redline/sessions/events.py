@@ -24,7 +24,8 @@ they do not know and keep its place. A file change inside `data` is the JSON for
 | tool/call           | turn, call, name (empty: a foreign agent's), kind, arguments, proposed: changes, title?,       |
 |                     | proposal_error?: {code, message, remedy}                                                       |
 | tool/update         | turn, call, and what changed of: title, status, kind, content, locations, arguments, changes,  |
-|                     | observed?: true, where changes is what was found on disk, all of it                            |
+|                     | observed?: true, where changes is what was found on disk, all of it; {kept: place} in it is    |
+|                     | the change at that place of the changes in the event before that told what was found of it     |
 | tool/result         | turn, call, name, kind, status: completed, failed, rejected, cancelled, interrupted, unknown;  |
 |                     | content: blocks for the model, changes, meta?, warnings?, error?: {code, message, remedy},     |
 |                     | seen?: [{path, blob}], what the model has now read or written; observed?, as above;            |

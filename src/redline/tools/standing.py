@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from redline.changes.codec import from_json
+from redline.changes.codec import from_json, kept_place
 
 if TYPE_CHECKING:
     from redline.changes.record import FileChange
@@ -74,6 +74,8 @@ class History:
 
     made: dict[tuple[int, int], Made] = field(default_factory=dict)
     undone: set[tuple[int, int]] = field(default_factory=set)
+    _observed: dict[tuple[int, str], list[Made]] = field(default_factory=dict)
+    """What was found of each foreign call, as its last event has it."""
 
     @classmethod
     async def read(cls, events: AsyncIterator[Event]) -> History:
@@ -83,14 +85,20 @@ class History:
         return history
 
     def take(self, event: Event) -> None:
-        if event.type not in ("tool/result", "change/reverted"):
+        observed = event.data.get("observed") is True
+        if event.type not in ("tool/result", "change/reverted") and not (event.type == "tool/update" and observed):
             return
         turn, call = event.data.get("turn"), event.data.get("call")
         if not isinstance(turn, int) or not isinstance(call, str):
             return
         took = _taken(event.data.get("took")) if event.type == "change/reverted" else None
         changes = event.data.get("changes")
+        before, now = self._observed.get((turn, call), []), list[Made]()
         for index, value in enumerate(changes if isinstance(changes, list) else []):
+            place = kept_place(value)
+            if place is not None:
+                now += before[place : place + 1]
+                continue
             try:
                 change = from_json(value)
             except ValueError:  # one that cannot be read can be neither shown nor taken back
@@ -98,6 +106,12 @@ class History:
             if change.provenance in _ON_DISK:
                 made = Made(turn, call, event.seq, index, change, None if took is None else self._of(took, change))
                 self.made[made.id] = made
+                now.append(made)
+        if observed:  # all that was found of the call so far: what is not in it any more was a step on the way
+            self._observed[turn, call] = now
+            for made in before:
+                if made not in now:
+                    del self.made[made.id]
         for taken in took or ():
             if taken.hunk is None:
                 self._mark(taken.change, undone=True)

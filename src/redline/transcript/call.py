@@ -166,7 +166,7 @@ class Call:
     def _take_changes(self, data: Data, *, ended: bool = False) -> None:
         """A result's changes are on disk unless marked as proposed; an update's only where they were computed from the
         bytes or found on disk, since before its end an agent speaks of what it is about to do."""
-        changes, faults = fields.changes(data, "changes")
+        changes, faults = fields.changes(data, "changes", self.changes)
         self._warn(faults)
         ended = ended or _rank(_WORDS.get(fields.text(data, "status"), "proposed")) >= 2 or self.ended
         landed = tuple(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from redline.changes.codec import from_json
+from redline.changes.codec import from_json, kept_place
 from redline.transcript.rows import Problem
 from redline.views import Location
 
@@ -69,14 +69,16 @@ def problem_from(value: Data) -> Problem:
     return Problem(code=text(value, "code", "ERROR"), message=text(value, "message"), remedy=text(value, "remedy"))
 
 
-def changes(data: Data, name: str) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
-    """The changes that can be read, and a sentence for each that cannot: one bad record costs itself only."""
+def changes(data: Data, name: str, known: Sequence[FileChange] = ()) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
+    """The changes that can be read, and a sentence for each that cannot: one bad record costs itself only. `known`:
+    those of the event before, which references are about."""
     read: list[FileChange] = []
     faults: list[str] = []
     for position, item in enumerate(items(data, name)):
+        place = kept_place(item)
         try:
-            read.append(from_json(item))
-        except (ValueError, TypeError, KeyError, RecursionError) as fault:
+            read.append(known[place] if place is not None else from_json(item))
+        except (ValueError, TypeError, KeyError, IndexError, RecursionError) as fault:
             faults.append(f"A recorded change cannot be read ({name}[{position}]: {fault}).")
     return tuple(read), tuple(faults)
 

@@ -173,10 +173,15 @@ class Lookout:
             self.limited = bounds.too_slow("Two sweeps in a row", self.limits.seconds)
         return found, self.limited or survey.trouble
 
-    def look(self, names: Iterable[str | os.PathLike[str]]) -> list[Found]:
+    def look(
+        self, names: Iterable[str | os.PathLike[str]], existing: Iterable[str | os.PathLike[str]] = ()
+    ) -> list[Found]:
         self._own.begin(self._snapshot)
         differences: list[Difference] = []
+        old = set(self._named(existing))
         for path in self._named(names):
+            if path in old and path not in self._snapshot.entries and self._is_swept(path):
+                continue
             if self._is_seen(path) or path in self._absent:
                 differences += self._survey.differences([path])
                 self._absent.discard(path)
@@ -252,7 +257,10 @@ class Lookout:
         snapshot = self._snapshot
         if any(path in known for known in (snapshot.entries, snapshot.large, snapshot.apart, snapshot.outside)):
             return True
-        return self.limited is None and not path.startswith(b"/") and not snapshot.is_ignored(path)
+        return self._is_swept(path)
+
+    def _is_swept(self, path: bytes) -> bool:
+        return self.limited is None and not path.startswith(b"/") and not self._snapshot.is_ignored(path)
 
     def _guess(self, path: bytes) -> list[Difference]:
         """Of a file that was never looked at: whether it changed its own times tell, what it was nothing does."""

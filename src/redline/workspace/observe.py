@@ -86,12 +86,18 @@ class Observer:
 
         return await self._alone(begin)
 
-    async def look(self, paths: Iterable[str | os.PathLike[str]]) -> list[Found]:
+    async def look(
+        self, paths: Iterable[str | os.PathLike[str]], *, existing: Iterable[str | os.PathLike[str]] = ()
+    ) -> list[Found]:
         """What changed of these paths since they were last looked at: ignored by git or not, inside the workspace or
-        outside. Relative ones start at the workspace. Of a folder: the files in it that are known."""
-        names = list(paths)
+        outside. Relative ones start at the workspace. Of a folder: the files in it that are known.
+
+        `existing`: those of which it is said that they were there. One that was not may have been moved to its place
+        from another that nobody names, so it is left to the next sweep, which sees both.
+        """
+        names, old = list(paths), list(existing)
         nothing: list[Found] = []
-        return await self._with(lambda lookout: lookout.look(names), nothing)
+        return await self._with(lambda lookout: lookout.look(names, old), nothing)
 
     async def note(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         """Remember files that sweeps do not see (ignored, outside, past the limits) as they are now, so that a later

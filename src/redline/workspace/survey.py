@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from redline.changes.record import FileChange, Side
 from redline.changes.shorten import LOG_LIMIT
 from redline.workspace import index_file
 from redline.workspace.bounds import Limit, unkept
-from redline.workspace.index_file import EXECUTABLE, SYMLINK
+from redline.workspace.index_file import EMPTY_BLOB, EXECUTABLE, SYMLINK
 from redline.workspace.logged import as_logged
 from redline.workspace.moves import End, moves
 from redline.workspace.state import NOTHING, Reader, State, read_state
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 _HUNKS = 32 << 20
 """Bytes of hunks of one survey; what comes after has few lines of each file, and its true totals."""
 _FEW = 4 << 10
+_MOMENT_SECONDS = 0.004
+_PATIENCE = 8
+"""Such moments that one look waits in all for files that are being written."""
+_FRESH_NS = 40_000_000
 _DRAFT = (".redline-", ".tmp")
 
 
@@ -76,11 +81,13 @@ class Survey:
         self.trouble: Limit | None = None
         """Why what was found last is not kept."""
         self._reader = Reader(snapshot.root, store.file_limit)
+        self._patience = 0
 
     def differences(self, paths: Iterable[bytes]) -> list[Difference]:
         """Of these paths, each as it is now. The snapshot then holds what was found, so that it is found once."""
         self._reader = Reader(self.snapshot.root, self._store.file_limit)
         self.trouble = None
+        self._patience = _PATIENCE
         found = []
         for path in paths:
             if _is_draft(path):
@@ -140,7 +147,7 @@ class Survey:
         known = snapshot.entries.get(path)
         if known is not None and self._reader.is_as(path, known):
             return None
-        state = self.read(path)
+        state = self._settled(path, known)
         if state.kind == "denied":
             return None
         if state.kind in ("folder", "special"):
@@ -163,6 +170,16 @@ class Survey:
             self._put(state.data)
             return None
         return Difference(path, before, state)
+
+    def _settled(self, path: bytes, known: index_file.Entry | None) -> State:
+        """A file that had content and has just been emptied is most likely about to be written: look again."""
+        state = self.read(path)
+        had_content = known is not None and index_file.blob_of(known) != EMPTY_BLOB
+        while had_content and state.data == b"" and _is_fresh(state) and self._patience:
+            self._patience -= 1
+            time.sleep(_MOMENT_SECONDS)
+            state = self.read(path)
+        return state
 
     def _before(self, entry: index_file.Entry | None, signature: Signature | None) -> State:
         if signature is not None:
@@ -236,6 +253,10 @@ def _end(path: bytes, state: State) -> End:
     # Of a file whose line ends git had converted, the bytes and not git's blob are what can be found again.
     blob = state.blob if data is None else bytes.fromhex(blob_id(data))
     return End(path, state.mode, blob, len(data) if data is not None else 0)
+
+
+def _is_fresh(state: State) -> bool:
+    return state.facts is not None and time.time_ns() - state.facts.st_mtime_ns < _FRESH_NS
 
 
 def _signature(state: State) -> Signature:

@@ -85,7 +85,8 @@ async def test_writing_something_else_than_was_allowed_is_marked(tmp_path: Path)
         row = tools(live)["c"]
         assert row.status == "applied"
         assert any("a.txt differs from what was shown" in warning for warning in row.warnings)
-        assert any("b.txt was changed, too" in warning for warning in row.warnings)
+        assert any("b.txt was changed while this ran" in warning for warning in row.warnings)
+        assert [(touched(one, live), one.during) for one in found(live)] == [([("add", "b.txt", 1, 0)], ("c",))]
 
 
 async def test_a_rejected_edit_stays_readable_and_is_never_applied(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from agents.acp.puppetry import (
     update,
     words,
 )  # fmt: skip
+from redline.tools.standing import History
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,8 +164,12 @@ async def test_an_id_that_is_used_again_within_a_turn_is_another_call(tmp_path: 
 
 async def test_several_files_in_one_call_are_one_card_each(tmp_path: Path) -> None:
     steps = [
-        start("c", kind="edit", content=[diff("a.txt", "line 20", "line twenty"), diff("b.txt", None, "b\n")]),
-        WRITE, {"write": "b.txt", "text": "b\n"}, {"delete": "old.txt"}, {"move": "m.txt", "to": "sub.txt"}, done("c"),
+        start("c", kind="edit", content=[
+            diff("a.txt", "line 20", "line twenty"), diff("b.txt", None, "b\n"), diff("old.txt", "old\n", ""),
+            diff("sub.txt", "moved\n", "moved on\n"),
+        ]),
+        WRITE, {"write": "b.txt", "text": "b\n"}, {"delete": "old.txt"}, {"move": "m.txt", "to": "sub.txt"},
+        {"append": "sub.txt", "text": "on\n"}, done("c"),
     ]  # fmt: skip
     files = {"a.txt": TEXT, "old.txt": "old\n", "m.txt": "moved\n" * 10}
     async with puppet(tmp_path, steps, files=files) as live:
@@ -197,13 +202,66 @@ async def test_what_two_calls_did_at_once_is_said_to_have_happened_during_both(t
         assert touched(row, live) == [("add", "made.txt", 1, 0)]
 
 
-async def test_an_edit_and_its_formatter_are_one_call(tmp_path: Path) -> None:
+async def test_an_edit_and_what_a_formatter_makes_of_the_file_are_one_change(tmp_path: Path) -> None:
     steps = [
-        edit("c", "a.txt", "line 20", "line  twenty"), WRITE, {"write": "cache/state", "text": "1"}, done("c"),
+        edit("c", "a.txt", "line 20", "line  twenty"), {"write": "a.txt", "text": TEXT.replace("20", "  twenty")},
+        WRITE, done("c"),
     ]  # fmt: skip
     async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
         await turn(live, BEFORE)
-        assert touched(tools(live)["c"], live) == [*ONE_LINE, ("add", "cache/state", 1, 0)]
+        assert touched(tools(live)["c"], live) == ONE_LINE
+        assert not found(live)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [edit("c", "a.txt", "line 20", "line twenty"), start("c", title="Read", kind="read", rawInput={"path": "a.txt"})],
+    ids=["an edit of another file", "a mere look"],
+)
+async def test_a_change_beside_the_files_of_a_call_is_not_taken_for_its_work(tmp_path: Path, call: dict) -> None:
+    """Somebody saves a file while the call runs, or a formatter touches its cache: all that is known is when."""
+    steps = [call, {"write": "mine.txt", "text": "1\n"}, {"sleep": 0.2}, done("c"), {"sleep": 0.2}]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        assert not tools(live)["c"].changes
+        assert [(touched(one, live), one.during) for one in found(live)] == [([("add", "mine.txt", 1, 0)], ("c",))]
+
+
+async def test_what_is_saved_while_two_calls_run_goes_to_the_one_that_may_change_any_file(tmp_path: Path) -> None:
+    steps = [
+        edit("one", "a.txt", "line 20", "line twenty"), shell("two", "make"), WRITE,
+        {"write": "made.txt", "text": "x\n"}, done("one"), done("two"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        assert touched(tools(live)["one"], live) == ONE_LINE
+        assert touched(tools(live)["two"], live) == [("add", "made.txt", 1, 0)]
+
+
+async def test_what_was_found_stands_in_the_log_once(tmp_path: Path) -> None:
+    """Of a call that ends, of one that never does, and of one that goes on after its first change."""
+    steps = [
+        edit("one", "a.txt", "line 20", "line twenty"), WRITE, done("one"), {"sleep": 0.3},
+        edit("two", "b.txt", None, "b\n"), {"write": "b.txt", "text": "b\n"}, {"sleep": 0.1},
+        shell("three", "make"), {"write": "c.txt", "text": "c\n"}, {"sleep": 0.1},
+        start("four", title="Read", kind="read", rawInput={"path": "a.txt"}), done("four"), {"sleep": 0.2},
+        {"write": "d.txt", "text": "d\n"}, done("three"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        told = {
+            call: [name for _, name, _, _ in touched(row, live)] for call, row in tools(live).items() if row.changes
+        }
+        assert told == {"one": ["a.txt"], "two": ["b.txt"], "three": ["c.txt", "d.txt"]}
+        events = [event async for event in live.session.log.events() if event.data.get("observed")]
+        written = [change["path"] for event in events for change in event.data["changes"] if "path" in change]
+        assert sorted(written) == sorted(set(written))
+        made = History()
+        for event in events:
+            made.take(event)
+        assert sorted(one.change.path for one in made.standing()) == sorted(written)
+        summary = await live.session.log.store.summary(live.session.log.session)
+        assert (summary.added, summary.removed) == (4, 1)
 
 
 async def test_an_executable_bit_and_a_binary_file_are_changes_of_the_command(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ class AcpAgent:
         self._past = await Past.read(self._log)
         found = await self._watch.start(self._past.changes)
         if found and interrupted:
-            await self._calls.found(interrupted[-1], [one.change for one in found])
+            await self._calls.landing.found(interrupted[-1], [one.change for one in found])
         await self._watch.keep()
 
     async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:

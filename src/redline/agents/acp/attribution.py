@@ -1,14 +1,18 @@
 """Whose change is it? Decided by paths, by what was running, and by what was foretold; where that does not settle it,
 nobody is named.
 
-The kind and the status that an agent claims for a call are no evidence. That a call means to change a path is; so is
-that it runs what may change any file. That it merely was the only one that ran is weak: agents announce some calls only
-after they have done them, so such a change waits a moment for an owner who names it.
+The kind and the status that an agent claims for a call are no evidence that it did not change a file. That a call means
+to change a path is evidence that it did; so is that it runs what may change any file, as a command does and a tool that
+names no file. A call that names its files is not taken to have changed others: a user may save one meanwhile, or a
+formatter may run, and then all that is known is what ran at that time.
+
+Agents announce some calls only after they have done them, so a change whose owner is not certain waits a moment for one
+who names it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redline.agents.acp.call import ForeignCall, Step
@@ -16,27 +20,42 @@ from redline.agents.acp.call import ForeignCall, Step
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Where a change on disk may come from: one call owns it; several only ran meanwhile; none: unknown."""
+    """Where a change on disk may come from: one call owns it; several may; none: unknown."""
 
     calls: Sequence[ForeignCall]
-    certain: bool
+    certain: bool = True
     """False: only because nothing else is known to have run."""
+    during: Sequence[ForeignCall] = ()
+    """Where no call may have made it: those that ran meanwhile."""
 
 
-def owners(step: Step, running: Sequence[ForeignCall], earlier: Iterable[ForeignCall]) -> Owners:
+LAG_SECONDS = 0.25
+"""So soon after the end of a command a change is still its work, where nothing else runs: agents say that a command has
+ended when they hear of it, and disks are not always as quick."""
+
+
+def owners(step: Step, running: Sequence[ForeignCall], earlier: Sequence[ForeignCall], now: float) -> Owners:
     """`running`: the calls that ran at some time since the last look. `earlier`: those of the same turn that ended
-    before; a write of theirs may have come late."""
+    before; a write of theirs may have come late. `now`: by the clock that the calls' ends were taken from."""
     able = [call for call in running if call.may_run]
     meant = [call for call in able if call.means(step)]
     late = [call for call in earlier if call.may_run and call.means(step) and not _done(call, step)]
     foretold = [call for call in (*late, *meant) if call.foretold(step)]
     for candidates in (foretold, meant, late, [call for call in able if call.evidence.is_shell]):
         if candidates:
-            return Owners(candidates, certain=True)
-    for candidates in ([call for call in able if call.mentions(step)], able):
+            return Owners(candidates)
+    for candidates in ([call for call in able if call.mentions(step)], [call for call in able if call.is_open_ended]):
         if candidates:
             return Owners(candidates, certain=False)
-    return Owners([call for call in running if call.means(step)], certain=True)
+    if able:
+        return Owners((), certain=False, during=able)
+    if lagging := [call for call in earlier if call.may_run and call.evidence.is_shell and _just_ended(call, now)]:
+        return Owners(lagging)
+    return Owners([call for call in running if call.means(step)])
+
+
+def _just_ended(call: ForeignCall, now: float) -> bool:
+    return call.ended is not None and now - call.ended <= LAG_SECONDS
 
 
 def _done(call: ForeignCall, step: Step) -> bool:

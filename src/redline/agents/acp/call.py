@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from redline.agents.acp.normalise import Evidence, evidence, has_diff
 from redline.agents.acp.places import key
+from redline.changes.codec import kept_to_json, to_json
 from redline.files.seam import Content, Outcome, Target
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ OUTPUT_KEPT = 64 * 1024
 """Characters of a command's output that are kept of a call."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """One change that is on the disk, and its bytes as far as they are at hand."""
 
@@ -35,25 +37,23 @@ class Step:
     before: bytes | None
     after: bytes | None
 
-    @property
+    @cached_property
     def paths(self) -> frozenset[str]:
         return frozenset(key(path) for path in (self.change.path, self.change.old_path) if path)
 
-    def follows(self, earlier: Step) -> bool:
-        """Where both are about one path, this one began with what the earlier one had left there."""
-        left, taken = earlier._ends(after=True), self._ends(after=False)
-        return all(left[path] == taken[path] for path in left.keys() & taken.keys())
+    @property
+    def taken(self) -> dict[str, str | None]:
+        """By path, the blob that it began with; None: there was no file."""
+        return self._ends(self.change.before, self.change.old_path or self.change.path)
 
-    def _ends(self, *, after: bool) -> dict[str, str | None]:
-        """By path, the blob there, before or after this change."""
-        change = self.change
-        side = change.after if after else change.before
-        ends: dict[str, str | None] = {
-            key(change.path): None,
-            **({key(change.old_path): None} if change.old_path else {}),
-        }
-        here = change.path if after or change.old_path is None else change.old_path
-        ends[key(here)] = side.blob if side is not None else None
+    @property
+    def left(self) -> dict[str, str | None]:
+        """By path, the blob that it left there."""
+        return self._ends(self.change.after, self.change.path)
+
+    def _ends(self, side: Side | None, where: str) -> dict[str, str | None]:
+        ends: dict[str, str | None] = dict.fromkeys(self.paths)
+        ends[key(where)] = side.blob if side is not None else None
         return ends
 
     def outcome(self) -> Outcome:
@@ -94,13 +94,16 @@ class ForeignCall:
     steps: list[Step] = field(default_factory=list)
     changes: tuple[FileChange, ...] = ()
     """What the steps amount to."""
-    landed: bool = False
+    logged: dict[Hashable, bool] = field(default_factory=dict)
+    """Which changes its last event told, in their order, and whether a result has counted them."""
     closed: bool = False
     """Its result is in the log."""
     stale: bool = False
     """Something was found of it since its result was logged."""
     shared: bool = False
     """A change was found that may be its work, or that of another call."""
+    beside: list[str] = field(default_factory=list)
+    """Files that changed while it ran and that it is not known to have changed."""
     warnings: list[str] = field(default_factory=list)
     heard: dict[str, int] = field(default_factory=dict)
     """What the fields were that were forgotten, so that a repetition can be told from another call."""
@@ -110,6 +113,9 @@ class ForeignCall:
     """Not before then is a mere progress of it logged again."""
     pause: float = 1.0
     _evidence: Evidence | None = None
+    _keys: tuple[frozenset[str], frozenset[str]] | None = None
+    _left: dict[str, str | None] = field(default_factory=dict)
+    """By path, the blob that its own changes have left there."""
 
     def take(self, said: CallSaid, now: float) -> bool:
         """Take what a message says. True: something decisive changed, so it should be logged at once."""
@@ -138,19 +144,66 @@ class ForeignCall:
     def evidence(self) -> Evidence:
         if self._evidence is None:
             self._evidence = evidence(self.fields, self.workspace, self.diffs)
+            self._keys = None
         return self._evidence
+
+    def add(self, step: Step) -> None:
+        """A change of its own is on the disk."""
+        self.steps.append(step)
+        self._left |= step.left
+
+    def continues(self, step: Step) -> bool:
+        """The change began with what this call had left in its files."""
+        return all(self._left.get(path, blob) == blob for path, blob in step.taken.items())
+
+    def has_logged(self, change: FileChange) -> bool:
+        return _identity(change) in self.logged
+
+    @property
+    def is_behind(self) -> bool:
+        """The log does not hold all that was found of it."""
+        return [_identity(change) for change in self.changes] != list(self.logged)
+
+    def held(self, changes: Sequence[FileChange], *, counted: bool = False) -> list[dict[str, Any]]:
+        """These changes as its next event holds them: what the one before holds is not said again. `counted`: the event
+        is a result, so that each counts among what the session changed, once."""
+        places = {identity: place for place, identity in enumerate(self.logged)}
+        entries, logged = [], {}
+        for change in changes:
+            identity = _identity(change)
+            was_counted = self.logged.get(identity, False)
+            if identity in places:
+                entries.append(kept_to_json(places[identity], change if counted and not was_counted else None))
+            else:
+                entries.append(to_json(change))
+            logged[identity] = counted or was_counted
+        self.logged = logged
+        return entries
 
     @property
     def may_run(self) -> bool:
         """Nothing keeps it from changing files at the moment: it is not waiting for an answer, and none said no."""
         return self.answer in (None, "allowed")
 
+    @property
+    def _files(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Those that it means to change, and those that it names, links followed."""
+        seen = self.evidence
+        if self._keys is None:
+            self._keys = frozenset(map(key, seen.intended)), frozenset(map(key, seen.named))
+        return self._keys
+
+    @property
+    def is_open_ended(self) -> bool:
+        """It says neither which files it is about nor that it only looks: nothing is known of what it may change."""
+        return not self.evidence.named and not self.evidence.only_looks
+
     def means(self, step: Step) -> bool:
         """It means to change a path of that change."""
-        return not step.paths.isdisjoint(key(path) for path in self.evidence.intended)
+        return not step.paths.isdisjoint(self._files[0])
 
     def mentions(self, step: Step) -> bool:
-        return not step.paths.isdisjoint(key(path) for path in self.evidence.named)
+        return not step.paths.isdisjoint(self._files[1])
 
     def foretold(self, step: Step) -> bool:
         """A line that it proposed to add, or to remove, is one that was."""
@@ -195,3 +248,8 @@ def _target(path: str) -> Target:
 
 def _content(side: Side | None, data: bytes | None) -> Content | None:
     return None if side is None else Content(side.blob, side.size, side.executable, data)
+
+
+def _identity(change: FileChange) -> Hashable:
+    sides = (side and (side.blob, side.executable) for side in (change.before, change.after))
+    return (change.path, change.old_path, change.operation, *sides)

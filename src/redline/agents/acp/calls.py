@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp import judgement
-from redline.agents.acp.attribution import owners
-from redline.agents.acp.call import OUTPUT_KEPT, ForeignCall, Step
-from redline.agents.acp.split import split
+from redline.agents.acp.call import OUTPUT_KEPT, ForeignCall
+from redline.agents.acp.landing import Landing, portions
 from redline.changes.codec import to_json
 from redline.sessions.gate import GateError, as_json
-from redline.tools.landed import net
 from redline.tools.tool import text_block
 
 if TYPE_CHECKING:
@@ -46,12 +43,10 @@ class Calls:
         """The output of a terminal of ours and how it ended, by its id."""
         self._log = log
         self._workspace = workspace
-        self._recorder = recorder
         self._bulk = bulk
+        self.landing = Landing(log, recorder, bulk, self)
+        """Where what is found on the disk goes."""
         self._calls: dict[tuple[int, str], ForeignCall] = {}
-        self._last_lander: dict[str, ForeignCall | None] = {}
-        self._held: list[tuple[Step, list[ForeignCall]]] = []
-        """Changes whose owner is not certain, each with the calls that ran when it was found."""
         self._now = asyncio.get_running_loop().time
 
     # What the agent says.
@@ -130,7 +125,7 @@ class Calls:
             "kind": seen.kind,
             "locations": [dict(one) for one in seen.locations],
         }
-        if not call.closed:
+        if call.ended is None:
             data["status"] = "running" if call.fields.get("status") not in (None, "pending") else "proposed"
         output = self._output(call)
         if call.ended is None and output:
@@ -152,76 +147,20 @@ class Calls:
 
     # What the disk says.
 
-    async def settle(self, steps: Sequence[Step], since: float, *, final: bool = False) -> None:
-        """Give each change its place: a call's row, or a row of its own. `since`: when the last look began.
+    def known(self) -> list[ForeignCall]:
+        """All that are remembered, whatever their turn."""
+        return list(self._calls.values())
 
-        What has no certain owner is held until the next time, since its call may be announced in a moment; `final`: no
-        longer.
-        """
-        waiting = [*self._held, *((step, self._running(since)) for step in steps)]
-        self._held = []
-        unowned: dict[tuple[str, ...], list[FileChange]] = {}
-        for step, ran in waiting:
-            running = [*ran, *(call for call in self._running(since) if call not in ran)]
-            judged = owners(step, running, [call for call in self.of_turn() if call not in running])
-            if not judged.certain:
-                known = owners(step, ran, ())
-                if not final or not known.calls:
-                    self._held.append((step, ran))
-                    continue
-                judged = known
-            if not await self._landed(step, judged.calls) and (judged.calls or self.running):
-                unowned.setdefault(tuple(call.id for call in judged.calls), []).append(step.change)
-                self._last_lander.update(dict.fromkeys(step.paths))
-        for during, changes in unowned.items():
-            await self.found(self.turn, changes, during)
-        for call in [call for call in self._calls.values() if call.closed and call.stale]:
+    async def record(self, call: ForeignCall) -> None:
+        """Log what was found of a call: at once where it goes on, else with how it ended."""
+        if call.ended is not None or call.closed:
             await self.close(call)
-
-    @property
-    def holds_back(self) -> bool:
-        """Some change waits for its owner."""
-        return bool(self._held)
-
-    def _running(self, since: float) -> list[ForeignCall]:
-        """The calls that ran at some time after `since`."""
-        return [
-            call
-            for call in self._calls.values()
-            if (call.ended >= since if call.ended is not None else not call.closed)
-        ]
-
-    async def _landed(self, step: Step, candidates: Sequence[ForeignCall]) -> bool:
-        """Give a change to its owner, or its parts to theirs. False: nobody can be named."""
-        if len(candidates) == 1 and self._may_land(candidates[0], step):
-            await self.land(candidates[0], step)
-            return True
-        parts = await split(step, candidates, self._log.redactor, self._bulk) if len(candidates) > 1 else None
-        if parts and all(self._may_land(call, part) for call, part in parts):
-            for call, part in parts:
-                await self.land(call, part)
-            return True
-        for call in candidates:
-            call.shared, call.stale = True, call.closed
-        return False
-
-    async def found(self, turn: int, changes: Sequence[FileChange], during: Sequence[str] = ()) -> None:
-        data: dict[str, Any] = {"turn": turn, "changes": [to_json(change) for change in changes]}
-        if during:
-            data["during"] = list(during)
-        await self._log.append("workspace/changed", data)
-
-    async def land(self, call: ForeignCall, step: Step) -> None:
-        """A change is on the disk, and it is this call's."""
-        call.steps.append(step)
-        call.changes = await self._net(call)
-        call.landed = True
-        call.stale = call.closed
-        self._last_lander.update(dict.fromkeys(step.paths, call))
+            return
         if not call.told:
             await self.tell(call, whole=True)
-        landed = {"changes": [to_json(change) for change in call.changes], "observed": True}
-        await self._append("tool/update", call, landed)
+        running = {} if call.told.get("status") == "running" else {"status": "running"}
+        call.told.update(running)
+        await self._append_found("tool/update", call, running)
 
     async def close(self, call: ForeignCall, *, over: Over | None = None) -> None:
         """Log how a call ended: what the agent says of it, judged by what was found."""
@@ -233,8 +172,6 @@ class Calls:
             "kind": call.evidence.kind,
             "status": verdict.status,
             "content": [text_block(text)] if (text := self._output(call)) else [],
-            "changes": [to_json(change) for change in call.changes],
-            "observed": True,
         }
         arguments = await self._bulk.slim(call.fields.get("rawInput"))
         if arguments and call.told.get("arguments") != arguments:
@@ -254,11 +191,12 @@ class Calls:
         await self._result(call, data)
 
     async def _result(self, call: ForeignCall, data: dict[str, Any]) -> None:
-        if call.closed and call.told.get("result") == data:
+        call.stale = False
+        if call.closed and call.told.get("result") == data and not call.is_behind:
             return
         call.told["result"] = data
-        call.closed, call.stale = True, False
-        await self._append("tool/result", call, data)
+        call.closed = True
+        await self._append_found("tool/result", call, data)
         call.forget()
 
     async def finish(self, over: Over) -> None:
@@ -276,30 +214,6 @@ class Calls:
         if len(call.diffs) and sum(len(str(block.get("newText"))) for block in call.diffs) > 256 * 1024:
             await asyncio.to_thread(lambda: call.evidence)
         return call.evidence
-
-    def _may_land(self, call: ForeignCall, step: Step) -> bool:
-        """Rows are read in the order in which they first had a change; so a row takes no change of a file that another
-        row has changed since, or that was changed by nobody whom the log knows."""
-        if any(self._last_lander.get(path, call) is not call for path in step.paths):
-            return not call.landed
-        return all(step.follows(known) for known in call.steps)
-
-    async def _net(self, call: ForeignCall) -> tuple[FileChange, ...]:
-        if len(call.steps) == 1:
-            return (call.steps[0].change,)
-        call.steps = [await self._whole(step) for step in call.steps]
-        outcomes = [step.outcome() for step in call.steps]
-        changes = await net(outcomes, [step.change for step in call.steps], self._recorder)
-        return tuple(replace(change, provenance="observed") for change in changes)
-
-    async def _whole(self, step: Step) -> Step:
-        """With its bytes, which were forgotten once its call was over."""
-        before, after = step.before, step.after
-        if before is None and step.change.before is not None and step.change.before.blob:
-            before = await self._bulk.fetched(step.change.before.blob)
-        if after is None and step.change.after is not None and step.change.after.blob:
-            after = await self._bulk.fetched(step.change.after.blob)
-        return Step(step.change, before, after)
 
     def _output(self, call: ForeignCall) -> str:
         parts = [call.evidence.text if call.fields.get("content") else "", call.output]
@@ -337,6 +251,16 @@ class Calls:
         while f"{stem}#{number}" in taken:
             number += 1
         return f"{stem}#{number}"
+
+    async def _append_found(self, type_: str, call: ForeignCall, data: Mapping[str, Any]) -> None:
+        """An event with all that was found of a call; where that is too much for one, others come before it."""
+        known = [change for change in call.changes if call.has_logged(change)]
+        new = list(portions([change for change in call.changes if not call.has_logged(change)]))
+        for some in new[:-1]:
+            known += some
+            await self._append("tool/update", call, {"changes": call.held(known), "observed": True})
+        changes = call.held(call.changes, counted=type_ == "tool/result")
+        await self._append(type_, call, {**data, "changes": changes, "observed": True})
 
     async def _append(self, type_: str, call: ForeignCall, data: Mapping[str, Any]) -> None:
         """What the gate refuses of an agent's word is kept as text, or left out; what was found never is."""

@@ -110,4 +110,7 @@ def _differences(call: ForeignCall) -> list[str]:
                 found.append(f"{change.path} was changed, too, which was not shown when this was allowed.")
         elif (change.after.blob if change.after is not None else None) != call.approved[path]:
             found.append(f"What was written to {change.path} differs from what was shown when this was allowed.")
-    return found
+    return [
+        *found,
+        *(f"{path} was changed while this ran, which was not shown when it was allowed." for path in call.beside),
+    ]

@@ -136,10 +136,14 @@ class Evidence:
     """Paths that it mentions."""
     intended: frozenset[str]
     """Paths that it means to change."""
+    existing: frozenset[str]
+    """Of these, the ones that had some text before, by its word."""
     locations: tuple[Mapping[str, Any], ...]
     command: str | None
     is_shell: bool
     """It runs something that may change any file."""
+    only_looks: bool
+    """It is said to change nothing."""
     text: str
     """What its content says in words."""
     terminals: tuple[str, ...]
@@ -171,9 +175,11 @@ def evidence(fields: Fields, workspace: str, diffs: Sequence[object] = ()) -> Ev
         malformed=reading.malformed,
         named=frozenset(mentioned | targets),
         intended=frozenset(targets | (mentioned if edits else set())),
+        existing=frozenset(change.path for change in changes if change.old_path is None and _had_text(change)),
         locations=_locations(fields, workspace),
         command=command,
         is_shell=kind == "execute" or command is not None or bool(terminals),
+        only_looks=kind in _LOOKING,
         text=text,
         terminals=terminals,
     )
@@ -294,6 +300,10 @@ def _placed(change: FileChange, workspace: str) -> FileChange:
         anchored=False if change.hunks else change.anchored,
     )
     return shortened(placed, PROPOSAL_LIMIT)
+
+
+def _had_text(change: FileChange) -> bool:
+    return any(line[0] != "+" for hunk in change.hunks for line in hunk.lines)
 
 
 def _items(value: object) -> list[Any]:

@@ -112,7 +112,7 @@ class Texts:
             else:
                 self._observer.withdraw(target.real)
         for one in landed:
-            await self._calls.land(call, _step(one))
+            await self._calls.landing.land(call, _step(one))
         if not landed and outcome.after is not None and made_up:
             call.warnings.append("The file held this already.")
         if made_up:

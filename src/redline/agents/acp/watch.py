@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from redline.agents.acp.attribution import LAG_SECONDS
 from redline.agents.acp.call import ForeignCall, Step
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
@@ -37,7 +38,8 @@ _HELD_SECONDS = 0.5
 """So long a change that nobody has named may wait for a call that does."""
 
 _Work = ForeignCall | asyncio.Future[None] | None
-"""A call that has ended; somebody who waits for a look at the whole workspace; None: decide what was held."""
+"""A call that has ended; somebody who waits for a look at the whole workspace; None: look once more, and decide what
+was held."""
 
 
 class Watch:
@@ -103,7 +105,7 @@ class Watch:
         self._noted.clear()
 
     async def keep(self) -> None:
-        if not self._calls.holds_back:
+        if not self._calls.landing.holds_back:
             with suppress(BytesError, OSError):
                 await self.observer.keep()
 
@@ -137,21 +139,30 @@ class Watch:
         """`final`: no change is to be held back for later."""
         now = asyncio.get_running_loop().time
         for call in calls:
-            named = sorted(call.evidence.named)
-            if named:
-                await self._calls.settle(_steps(await self.observer.look(named)), self._since)
+            # What a command did is seen as a whole: of a file that it moved it may name but one of the paths.
+            if call.evidence.named and not call.evidence.is_shell:
+                found = await self.observer.look(sorted(call.evidence.named), existing=call.evidence.existing)
+                await self._calls.landing.settle(_steps(found), self._since)
+                if call.changes:
+                    await self._calls.close(call)  # what it said is done; should there be more, it is told again
         begun = now()
         sweep = await self.observer.sweep()
-        await self._calls.settle(_steps(sweep.found), self._since, final=final)
+        await self._calls.landing.settle(_steps(sweep.found), self._since, final=final)
+        for call in calls:
+            if call.evidence.named and call.evidence.is_shell:  # what git ignores, no sweep sees
+                found = await self.observer.look(sorted(call.evidence.named))
+                await self._calls.landing.settle(_steps(found), self._since, final=final)
         self._since = begun
         for call in calls:
             await self._calls.close(call)
         await self._said(sweep.limited)
-        if self._calls.holds_back:
+        if self._calls.landing.holds_back:
             # Until it is in the log, a process that is killed has to find it again.
             asyncio.get_running_loop().call_later(_HELD_SECONDS, self._work.put_nowait, None)
         elif sweep.found or calls:
             await self.keep()
+        if any(call.evidence.is_shell for call in calls):
+            asyncio.get_running_loop().call_later(LAG_SECONDS / 2, self._work.put_nowait, None)
 
     async def _said(self, limit: Limit | None) -> None:
         if limit is None or self._limited:

@@ -1,0 +1,215 @@
+"""What was found on the disk gets its place in the log: the row of a call, shares of several, or a row of its own.
+
+Rows are read in the order in which they first had a change. So what is found is logged in the order in which it was
+found, in runs that go to one place. What has no certain owner is held for a moment, since its call may be announced
+late, but no longer than until something newer is found of the same file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from redline.agents.acp.attribution import Owners, owners
+from redline.agents.acp.call import ForeignCall, Step
+from redline.agents.acp.split import split
+from redline.changes.codec import to_json
+from redline.tools.landed import net
+
+if TYPE_CHECKING:
+    from redline.agents.acp.bulk import Bulk
+    from redline.changes.record import FileChange
+    from redline.sessions.log import SessionLog
+    from redline.tools.recorder import Recorder
+
+_EVENT_CHANGES = 500
+_EVENT_CHARACTERS = 2 << 20
+"""Changes that one event tells at most, and characters of their lines: an event has its limit."""
+
+
+class Book(Protocol):
+    """The calls of a session, as this needs them."""
+
+    turn: int
+    running: bool
+    """A turn is being worked through."""
+
+    def known(self) -> Sequence[ForeignCall]: ...
+
+    async def record(self, call: ForeignCall) -> None:
+        """Log what was found of a call so far."""
+        ...
+
+
+@dataclass(slots=True)
+class _Run:
+    """Changes in a row that go to one place."""
+
+    to: ForeignCall | tuple[str, ...]
+    """A call, or the ids of those during which a change was found that is nobody's."""
+    changes: list[FileChange] = field(default_factory=list)
+
+
+class Landing:
+    """Of one session."""
+
+    def __init__(self, log: SessionLog, recorder: Recorder, bulk: Bulk, book: Book) -> None:
+        self._log = log
+        self._recorder = recorder
+        self._bulk = bulk
+        self._book = book
+        self._since = 0.0
+        self._last_lander: dict[str, ForeignCall | None] = {}
+        self._held: list[tuple[Step, list[ForeignCall]]] = []
+        """Changes whose owner is not certain, each with the calls that ran when it was found."""
+        self._run: _Run | None = None
+        self._now = asyncio.get_running_loop().time
+
+    async def settle(self, steps: Sequence[Step], since: float, *, final: bool = False) -> None:
+        """Give each change its place. `since`: when the last look began. `final`: nothing is held back."""
+        self._since = since
+        waiting = [*self._held, *((step, self._ran()) for step in steps)]
+        self._held = []
+        last = {path: at for at, (step, _) in enumerate(waiting) for path in step.paths}
+        for at, (step, then) in enumerate(waiting):
+            judged = self._judged(step, then)
+            if not judged.certain:
+                known = owners(step, then, (), self._now())
+                overtaken = any(last[path] > at for path in step.paths)
+                if not overtaken and not (final and (known.calls or known.during)):
+                    self._held.append((step, then))
+                    continue
+                judged = known
+            await self._place(step, judged)
+        await self._write()
+        for call in [call for call in self._book.known() if call.closed and call.stale]:
+            await self._book.record(call)
+
+    async def land(self, call: ForeignCall, step: Step) -> None:
+        """Take a change that is known to be this call's."""
+        if any(not step.paths.isdisjoint(held.paths) for held, _ in self._held):
+            await self.settle((), self._since, final=True)
+        await self._to_call(call, step)
+        await self._write()
+
+    async def found(self, turn: int, changes: Sequence[FileChange], during: Sequence[str] = ()) -> None:
+        """Tell changes that are no call's."""
+        for some in portions(changes):
+            data: dict[str, Any] = {"turn": turn, "changes": [to_json(change) for change in some]}
+            await self._log.append("workspace/changed", {**data, "during": list(during)} if during else data)
+
+    @property
+    def holds_back(self) -> bool:
+        """Some change waits for its owner."""
+        return bool(self._held)
+
+    # Whose is it?
+
+    def _ran(self) -> list[ForeignCall]:
+        """The calls that ran at some time since the last look."""
+        since = self._since
+        return [
+            call for call in self._book.known() if (call.ended >= since if call.ended is not None else not call.closed)
+        ]
+
+    def _judged(self, step: Step, then: Sequence[ForeignCall]) -> Owners:
+        running = [*then, *(call for call in self._ran() if call not in then)]
+        earlier = [call for call in self._book.known() if call.turn == self._book.turn and call not in running]
+        return owners(step, running, earlier, self._now())
+
+    async def _place(self, step: Step, judged: Owners) -> None:
+        if shares := await self._shares(step, judged.calls):
+            for call, share in shares:
+                await self._to_call(call, share)
+            return
+        for call in judged.calls:
+            call.shared, call.stale = True, call.closed
+        for call in judged.during:
+            call.beside.append(step.change.path)
+            call.stale = call.closed
+        ran = judged.calls or judged.during
+        if ran or self._book.running:
+            self._last_lander.update(dict.fromkeys(step.paths))
+            await self._add(tuple(call.id for call in ran), step.change)
+
+    async def _shares(self, step: Step, calls: Sequence[ForeignCall]) -> list[tuple[ForeignCall, Step]]:
+        """Whose change it is, or which part of it is whose; empty: nobody can be named."""
+        if len(calls) == 1:
+            return [(calls[0], step)] if self._may_take(calls[0], step) else []
+        # One that asks may have done its part before it was allowed to.
+        meaning = [call for call in self._book.known() if call.means(step) and (call in calls or not call.closed)]
+        for some in (calls, meaning) if calls else ():
+            shares = await split(step, some, self._log.redactor, self._bulk)
+            if shares and all(self._may_take(call, share) for call, share in shares):
+                return shares
+        return []
+
+    def _may_take(self, call: ForeignCall, step: Step) -> bool:
+        """A row takes no change of a file that another row has changed since, or that was changed by nobody whom the
+        log knows."""
+        if any(self._last_lander.get(path, call) is not call for path in step.paths):
+            return not call.steps
+        return call.continues(step)
+
+    # Into the log.
+
+    async def _to_call(self, call: ForeignCall, step: Step) -> None:
+        call.add(step)
+        self._last_lander.update(dict.fromkeys(step.paths, call))
+        await self._add(call, step.change)
+
+    async def _add(self, to: ForeignCall | tuple[str, ...], change: FileChange) -> None:
+        if self._run is not None and self._run.to != to:
+            await self._write()
+        if self._run is None:
+            self._run = _Run(to)
+        self._run.changes.append(change)
+
+    async def _write(self) -> None:
+        run, self._run = self._run, None
+        if run is None:
+            return
+        if isinstance(run.to, ForeignCall):
+            run.to.changes = await self._net(run.to)
+            await self._book.record(run.to)
+        else:
+            await self.found(self._book.turn, run.changes, run.to)
+
+    async def _net(self, call: ForeignCall) -> tuple[FileChange, ...]:
+        """One change a file."""
+        if len(call.steps) == 1:
+            return (call.steps[0].change,)
+        times = Counter(path for step in call.steps for path in step.paths)
+        call.steps = [
+            await self._whole(step) if any(times[path] > 1 for path in step.paths) else step for step in call.steps
+        ]
+        outcomes = [step.outcome() for step in call.steps]
+        changes = await net(outcomes, [step.change for step in call.steps], self._recorder)
+        return tuple(replace(change, provenance="observed") for change in changes)
+
+    async def _whole(self, step: Step) -> Step:
+        """With its bytes, which were forgotten once its call was over."""
+        before, after = step.before, step.after
+        if before is None and step.change.before is not None and step.change.before.blob:
+            before = await self._bulk.fetched(step.change.before.blob)
+        if after is None and step.change.after is not None and step.change.after.blob:
+            after = await self._bulk.fetched(step.change.after.blob)
+        return Step(step.change, before, after)
+
+
+def portions(changes: Sequence[FileChange]) -> Iterator[list[FileChange]]:
+    """As many at a time as one event may tell."""
+    some: list[FileChange] = []
+    size = 0
+    for change in changes:
+        more = sum(len(line) for hunk in change.hunks for line in hunk.lines)
+        if some and (len(some) == _EVENT_CHANGES or size + more > _EVENT_CHARACTERS):
+            yield some
+            some, size = [], 0
+        some.append(change)
+        size += more
+    if some:
+        yield some
