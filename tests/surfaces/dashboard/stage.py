@@ -51,7 +51,7 @@ class House:
         path.write_text(json.dumps({"turn": [{"step": list(steps)} for steps in turns], **more}))
         return f"script:{path}"
 
-    async def get(self, path: str, **query: Any) -> Any:
+    async def get(self, path: str, /, **query: Any) -> Any:
         answer = await self.client.get(f"/api/{path}", params=query)
         assert answer.status_code == 200, answer.text
         return answer.json()

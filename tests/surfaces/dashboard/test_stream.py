@@ -203,7 +203,7 @@ async def test_an_idle_session_is_let_go_and_taken_up_again(tmp_path: Path) -> N
         await house.post(f"sessions/{session}/prompt", {"text": "Second."}, status=202)
         await until(tab.has(session, "turn_end:2"))
         await same(house, tab, session)
-        assert [text for text in tab.texts(session)] == ["one", "two"]
+        assert tab.texts(session) == ["one", "two"]
 
 
 async def test_a_row_that_cannot_be_shown_is_one_error_row(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
