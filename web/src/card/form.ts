@@ -1,0 +1,92 @@
+/** Which cards a row has, how each stands, and how it starts: the rules of what a person sees, without a page. */
+import type { Change, Row, ToolRow } from "../wire/rows.js";
+
+/**
+ * `applied`: on disk. `landed`: on disk although the call did not end well. `reverted`: was on disk, taken back by an
+ * undo. All others were never on disk, as far as anybody knows.
+ */
+export type Standing =
+  | "applied"
+  | "landed"
+  | "reverted"
+  | "proposed"
+  | "running"
+  | "failed"
+  | "rejected"
+  | "cancelled"
+  | "interrupted"
+  | "unknown";
+
+export interface CardPlan {
+  /** Names the card for its fold; the same live and after a reload. */
+  key: string;
+  standing: Standing;
+  changes: readonly Change[];
+  /** Paths among them that were taken back while others stand. */
+  reverted: ReadonlySet<string>;
+}
+
+/** How new cards start, by the person's setting. */
+export type CardStart = "none" | "summary" | "full";
+
+export function isOnDisk(standing: Standing): boolean {
+  return standing === "applied" || standing === "landed";
+}
+
+/**
+ * The cards of a call. Only the record's changes make one: neither what the call is called, nor its kind, nor text that
+ * looks like a diff has a say.
+ */
+export function cardsOf(row: ToolRow): CardPlan[] {
+  const cards: CardPlan[] = [];
+  const changes = row.changes;
+  const reverted = new Set(row.reverted_paths);
+  if (changes.length > 0) {
+    const standing = row.reverted ? "reverted" : row.status === "applied" ? "applied" : "landed";
+    cards.push({ key: row.id, standing, changes, reverted });
+  }
+  const landed = new Set(changes.map((change) => change.path));
+  const rest = row.proposed.filter((change) => !landed.has(change.path));
+  if (rest.length > 0 && (changes.length === 0 || !hasEndedWell(row))) {
+    cards.push({ key: `${row.id}#proposed`, standing: standingOfProposal(row), changes: rest, reverted: new Set() });
+  }
+  return cards;
+}
+
+/** A proposal of a call that ended well, and whose change is not among those on disk, did not happen. */
+function standingOfProposal(row: ToolRow): Standing {
+  switch (row.status) {
+    case "applied":
+    case "completed":
+      return "failed";
+    default:
+      return row.status;
+  }
+}
+
+function hasEndedWell(row: ToolRow): boolean {
+  return row.status === "applied" || row.status === "completed";
+}
+
+/** True: the row says something that no fold may hide. */
+export function mustStay(row: Row): boolean {
+  switch (row.kind) {
+    case "tool":
+      return (
+        row.changes.length > 0 ||
+        row.proposed.length > 0 ||
+        row.error !== null ||
+        row.warnings.length > 0 ||
+        row.permission === "asked" ||
+        !["completed", "applied"].includes(row.status)
+      );
+    case "notice":
+      return row.level !== "info";
+    case "thought":
+    case "plan":
+    case "agent":
+      return false;
+    default:
+      return true;
+  }
+}

@@ -1,0 +1,91 @@
+/** A large change in parts that can each be drawn at once: what a reader is far from is then not drawn at all. */
+import { FULL_LINES } from "../card/change.js";
+import type { Change, Hunk } from "../wire/rows.js";
+
+export interface Part {
+  change: Change;
+  /** The last line of the new side before this part; 0 at the beginning. */
+  after: number;
+  lines: number;
+}
+
+export function partsOf(change: Change, size = FULL_LINES): Part[] {
+  const parts: Part[] = [];
+  let hunks: Hunk[] = [];
+  let lines = 0;
+  let after = 0;
+  let end = 0;
+  const flush = (): void => {
+    if (hunks.length === 0) return;
+    parts.push({ change: { ...change, hunks }, after, lines });
+    after = end;
+    hunks = [];
+    lines = 0;
+  };
+  for (const hunk of change.hunks) {
+    for (const piece of hunk.lines.length > size ? piecesOf(hunk, size) : [hunk]) {
+      if (lines + piece.lines.length > size) flush();
+      hunks.push(piece);
+      lines += piece.lines.length;
+      end = piece.new_start - (piece.new_lines === 0 ? 0 : 1) + piece.new_lines;
+    }
+  }
+  flush();
+  if (parts.length === 1 && parts[0] !== undefined) parts[0].change = change;
+  return parts;
+}
+
+/** A hunk that is longer than a part, cut into hunks that say the same. */
+function piecesOf(hunk: Hunk, size: number): Hunk[] {
+  const pieces: Hunk[] = [];
+  let old = hunk.old_start - (hunk.old_lines === 0 ? 0 : 1);
+  let now = hunk.new_start - (hunk.new_lines === 0 ? 0 : 1);
+  for (let at = 0; at < hunk.lines.length; at += size) {
+    const lines = hunk.lines.slice(at, at + size);
+    const [removed, added] = [
+      lines.filter((line) => line[0] !== "+").length,
+      lines.filter((line) => line[0] !== "-").length,
+    ];
+    pieces.push({
+      old_start: removed === 0 ? old : old + 1,
+      old_lines: removed,
+      new_start: added === 0 ? now : now + 1,
+      new_lines: added,
+      lines,
+    });
+    old += removed;
+    now += added;
+  }
+  return pieces;
+}
+
+/** Where a reader jumps to: the first line of each run of changed lines. */
+export interface Stop {
+  part: number;
+  side: "added" | "removed";
+  line: number;
+}
+
+export function stopsOf(parts: readonly Part[]): Stop[] {
+  const stops: Stop[] = [];
+  let previous = " ";
+  let [oldEnd, newEnd] = [-1, -1];
+  parts.forEach(({ change }, part) => {
+    for (const hunk of change.hunks) {
+      let old = hunk.old_start - (hunk.old_lines === 0 ? 0 : 1);
+      let now = hunk.new_start - (hunk.new_lines === 0 ? 0 : 1);
+      if (old !== oldEnd || now !== newEnd) previous = " "; // else it goes on where the one before was cut
+      for (const line of hunk.lines) {
+        const sign = line[0] ?? " ";
+        if (sign !== "+") old += 1;
+        if (sign !== "-") now += 1;
+        if (sign !== " " && previous === " ") {
+          stops.push(sign === "-" ? { part, side: "removed", line: old } : { part, side: "added", line: now });
+        }
+        previous = sign;
+      }
+      [oldEnd, newEnd] = [old, now];
+    }
+  });
+  return stops;
+}

@@ -1,0 +1,182 @@
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Collapse } from "../app/Collapse.js";
+import { Icon } from "../app/Icon.js";
+import { ProblemNote } from "../app/ProblemNote.js";
+import { FileBody, FileLine, Warnings } from "../card/Card.js";
+import type { Standing } from "../card/form.js";
+import { messages } from "../i18n/language.js";
+import { Foreign } from "../text/Foreign.js";
+import { visible } from "../text/visible.js";
+import { keeping, useReading } from "../transcript/reading.js";
+import { api, problemOf } from "../wire/api.js";
+import type { Change, PermissionRow, Problem } from "../wire/rows.js";
+
+/** A question: all of what would be done first, then the buttons. */
+export function PermissionCard({ row }: { row: PermissionRow }): VNode {
+  const t = messages().permission;
+  const open = row.outcome === null;
+  const { changes, problem } = useWhole(row, open);
+  const files = new Set(row.changes.map((change) => change.path)).size;
+  const standing = standingOf(row);
+  return (
+    <section
+      class="permission"
+      data-part="permission"
+      data-request={row.request}
+      data-outcome={row.outcome ?? "open"}
+      aria-label={`${t.title}: ${visible(row.title)}`}
+    >
+      <p class="permission-title">
+        <Icon name="lock" />
+        <strong>{open ? t.waiting : (t.outcomes[row.outcome ?? ""] ?? row.outcome)}</strong>
+        {!open && row.by !== null && row.by !== "" && (
+          <span class="quiet-word">
+            {t.by("")} <Foreign text={row.by} />
+          </span>
+        )}
+        <Foreign text={row.title} />
+      </p>
+      {row.changes.length > 1 && (
+        <p class="quiet-word" data-part="permission-count">
+          {t.changes(row.changes.length, files)}
+        </p>
+      )}
+      {changes.map((change, at) => (
+        <Proposed
+          key={`${at} ${change.path}`}
+          name={`${row.id}#${at}`}
+          change={change}
+          standing={standing}
+          silent={isAllowed(row)}
+          start={open}
+        />
+      ))}
+      {problem !== null && <ProblemNote problem={problem} lead={t.noPreview} />}
+      {open && <Buttons row={row} ready={changes.every((change) => !change.hunks_omitted)} />}
+    </section>
+  );
+}
+
+function isAllowed(row: PermissionRow): boolean {
+  return row.outcome?.startsWith("allow") ?? false;
+}
+
+function standingOf(row: PermissionRow): Standing {
+  switch (row.outcome) {
+    case "reject":
+      return "rejected";
+    case "cancelled":
+    case "unavailable":
+      return "cancelled";
+    default:
+      // What an allowed change became is on the card of its call.
+      return "proposed";
+  }
+}
+
+/** The row's changes with nothing left out. */
+function useWhole(row: PermissionRow, open: boolean): { changes: readonly Change[]; problem: Problem | null } {
+  const { session } = useReading();
+  const [whole, setWhole] = useState<{ revision: number; changes: readonly Change[] } | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const wanted = open && row.changes.some((change) => change.hunks_omitted);
+  useEffect(() => {
+    if (!wanted) return;
+    let left = false;
+    api.row(session.id, row.id).then(
+      (found) => {
+        if (!left && found.row.kind === "permission") setWhole({ revision: row.revision, changes: found.row.changes });
+      },
+      (error: unknown) => {
+        if (!left) setProblem(problemOf(error));
+      },
+    );
+    return () => {
+      left = true;
+    };
+  }, [session.id, row.id, row.revision, wanted]);
+  return { changes: whole?.changes ?? row.changes, problem };
+}
+
+function Proposed({
+  name,
+  change,
+  standing,
+  silent,
+  start,
+}: {
+  name: string;
+  change: Change;
+  standing: Standing;
+  silent: boolean;
+  start: boolean;
+}): VNode {
+  const { session, keeper } = useReading();
+  const head = useRef<HTMLDivElement>(null);
+  const open = session.choices.choice(`proposed:${name}:${start}`) ?? start;
+  const toggle = (): void =>
+    keeping(keeper(), head.current, () => session.choices.choose(`proposed:${name}:${start}`, !open));
+  return (
+    <div class="file" data-file={change.path} data-standing={standing} data-open={open}>
+      <div ref={head} class="card-head" data-anchor>
+        <button type="button" class="card-toggle" aria-expanded={open} onClick={toggle} data-part="card-toggle">
+          <Icon name="chevron" />
+          <FileLine change={change} standing={standing} silent={silent} />
+        </button>
+      </div>
+      <Warnings change={change} />
+      <Collapse open={open}>{() => <FileBody change={change} />}</Collapse>
+    </div>
+  );
+}
+
+function Buttons({ row, ready }: { row: PermissionRow; ready: boolean }): VNode {
+  const t = messages();
+  const { session } = useReading();
+  const [answering, setAnswering] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [late, setLate] = useState(false);
+  const readOnly = session.state.value?.runs === "elsewhere";
+  const answer = async (option: string): Promise<void> => {
+    setAnswering(option);
+    setProblem(null);
+    try {
+      setLate(!(await api.answer(session.id, row.request, option)).settled);
+    } catch (error) {
+      setProblem(problemOf(error));
+    } finally {
+      setAnswering(null);
+    }
+  };
+  if (readOnly) return <p class="quiet-word">{t.composer.readOnly}</p>;
+  return (
+    <>
+      <div class="buttons" role="group" aria-label={t.permission.title}>
+        {row.options.map((option) => {
+          const allows = option.kind.startsWith("allow");
+          return (
+            <button
+              key={option.id}
+              type="button"
+              class={option.kind === "allow_once" ? "button primary" : "button"}
+              data-part="permission-option"
+              data-option={option.id}
+              data-kind={option.kind}
+              // Nobody allows what they cannot read yet.
+              disabled={answering !== null || (allows && !ready)}
+              onClick={() => void answer(option.id)}
+            >
+              {answering === option.id
+                ? t.permission.answering
+                : (t.permission.options[option.id] ?? visible(option.name))}
+            </button>
+          );
+        })}
+        {!ready && <span class="quiet-word">{t.app.loading}</span>}
+      </div>
+      {late && <p class="quiet-word">{t.permission.late}</p>}
+      {problem !== null && <ProblemNote problem={problem} lead={t.permission.failed} />}
+    </>
+  );
+}

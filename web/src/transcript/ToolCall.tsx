@@ -1,0 +1,181 @@
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Icon, type IconName } from "../app/Icon.js";
+import { ProblemNote } from "../app/ProblemNote.js";
+import { Card } from "../card/Card.js";
+import { cardsOf } from "../card/form.js";
+import { messages } from "../i18n/language.js";
+import { Foreign } from "../text/Foreign.js";
+import { visibleProse } from "../text/visible.js";
+import { api, problemOf } from "../wire/api.js";
+import type { Problem, RowDetails, ToolRow } from "../wire/rows.js";
+import { Fold } from "./Fold.js";
+import { useReading } from "./reading.js";
+import { Blocks } from "./rows.js";
+
+const ICONS: Record<ToolRow["status"], IconName> = {
+  proposed: "dot",
+  running: "dot",
+  completed: "check",
+  applied: "check",
+  failed: "cross",
+  rejected: "slash",
+  cancelled: "slash",
+  interrupted: "slash",
+  unknown: "question",
+};
+
+/** Lines of output that a call which did not end well shows without being asked. */
+const TAIL = 12;
+
+/** A call: its line, its changes, what it printed, and what went wrong. */
+export function ToolCall({ row }: { row: ToolRow }): VNode {
+  const t = messages();
+  const asks = row.permission === "asked";
+  return (
+    <div class="tool" data-status={row.status}>
+      <p class="tool-line" data-anchor>
+        <span class={`status status-${row.status}`}>
+          <Icon name={asks ? "lock" : ICONS[row.status]} />
+        </span>
+        <span class="tool-title" data-part="tool-title">
+          {row.card === "terminal" ? <Command text={row.title} /> : <Foreign text={row.title} />}
+        </span>
+        {row.description !== null && (
+          <span class="tool-note">
+            <Foreign text={row.description} />
+          </span>
+        )}
+        <Places row={row} />
+        {row.note !== null && (
+          <span class="tool-note" data-part="note">
+            {visibleProse(row.note)}
+          </span>
+        )}
+        <span class={`status-word status-${row.status}`} data-part="status">
+          {endOf(row) || t.status[row.status]}
+        </span>
+      </p>
+      {row.warnings.map((warning) => (
+        <p key={warning} class="warning" data-part="call-warning">
+          <Icon name="warning" />
+          {visibleProse(warning)}
+        </p>
+      ))}
+      {cardsOf(row).map((plan) => (
+        <Card
+          key={plan.key}
+          plan={plan}
+          row={row.id}
+          turn={row.turn}
+          call={row.call}
+          // The question below shows the same change whole.
+          {...(asks ? { start: "summary" as const } : {})}
+        />
+      ))}
+      {row.error !== null && <ProblemNote problem={row.error} />}
+      <Details row={row} />
+    </div>
+  );
+}
+
+/** A command is said to be one. */
+function Command({ text }: { text: string }): VNode {
+  return (
+    <code class="command">
+      <span class="prompt" aria-hidden="true">
+        $
+      </span>
+      {visibleProse(text)}
+    </code>
+  );
+}
+
+function Places({ row }: { row: ToolRow }): VNode | null {
+  const [first] = row.locations;
+  // A card names its files itself, and many titles do.
+  if (first === undefined || row.changes.length + row.proposed.length > 0 || row.title.includes(first.name))
+    return null;
+  return (
+    <span class="tool-place">
+      <Foreign text={first.line === null ? first.name : `${first.name}:${first.line}`} />
+      {row.locations.length > 1 && ` +${row.locations.length - 1}`}
+    </span>
+  );
+}
+
+function endOf(row: ToolRow): string {
+  const t = messages().row;
+  if (row.signal !== null) return t.signal(row.signal);
+  return row.exit_code !== null && row.exit_code !== 0 ? t.exit(row.exit_code) : "";
+}
+
+function Details({ row }: { row: ToolRow }): VNode | null {
+  const t = messages().row;
+  const text = row.output;
+  const hasContent = row.content.length > 0;
+  if (text === "" && !hasContent && !row.has_raw) return null;
+  const running = row.status === "running" && text !== "";
+  const lines = text === "" ? 0 : text.trimEnd().split("\n").length;
+  return (
+    <Fold
+      name={`details:${row.id}`}
+      class="details"
+      start={running}
+      title={
+        <span class="quiet-word">
+          {text !== "" ? t.output : t.details}
+          {lines > 1 && ` (${lines})`}
+        </span>
+      }
+    >
+      {() => <DetailsBody row={row} />}
+    </Fold>
+  );
+}
+
+function DetailsBody({ row }: { row: ToolRow }): VNode {
+  const t = messages().row;
+  const [whole, setWhole] = useState<RowDetails | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const { session } = useReading();
+  const ended = row.status !== "running" && row.status !== "proposed";
+  const wanted = ended && (row.has_raw || row.cut);
+  useEffect(() => {
+    if (!wanted) return;
+    let left = false;
+    api.row(session.id, row.id).then(
+      (found) => {
+        if (!left) setWhole(found);
+      },
+      (error: unknown) => {
+        if (!left) setProblem(problemOf(error));
+      },
+    );
+    return () => {
+      left = true;
+    };
+  }, [session.id, row.id, row.revision, wanted]);
+  const shown = whole?.row.kind === "tool" ? whole.row : row;
+  const output = ended ? shown.output : shown.output.split("\n").slice(-TAIL).join("\n");
+  return (
+    <>
+      {shown.cut && <p class="quiet-word">{t.outputCut}</p>}
+      {output !== "" && (
+        <pre class="output" tabIndex={0} data-part="output">
+          {visibleProse(output)}
+        </pre>
+      )}
+      <Blocks blocks={shown.content} />
+      {whole?.raw != null && (
+        <>
+          <p class="quiet-word">{t.raw}</p>
+          <pre class="output" tabIndex={0} data-part="raw">
+            {visibleProse(whole.raw)}
+          </pre>
+        </>
+      )}
+      {problem !== null && <ProblemNote problem={problem} />}
+    </>
+  );
+}

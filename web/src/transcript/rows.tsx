@@ -1,0 +1,233 @@
+import type { VNode } from "preact";
+import { Icon, type IconName } from "../app/Icon.js";
+import { ProblemNote } from "../app/ProblemNote.js";
+import { Card } from "../card/Card.js";
+import type { CardPlan } from "../card/form.js";
+import { formatTime, messages } from "../i18n/language.js";
+import { Markdown } from "../markdown/Markdown.js";
+import { NetChanges } from "../net/NetChanges.js";
+import { PermissionCard } from "../permission/PermissionCard.js";
+import { Foreign } from "../text/Foreign.js";
+import { visible, visibleProse } from "../text/visible.js";
+import type {
+  AgentRow,
+  Block,
+  FoundRow,
+  NoticeRow,
+  OtherRow,
+  PlanRow,
+  RevertRow,
+  Row,
+  ThoughtRow,
+  TurnEndRow,
+  UserRow,
+} from "../wire/rows.js";
+import { Fold } from "./Fold.js";
+import { ToolCall } from "./ToolCall.js";
+
+/** What a row holds, by its kind. */
+export function RowContent({ row }: { row: Row }): VNode {
+  switch (row.kind) {
+    case "user":
+      return <User row={row} />;
+    case "agent":
+      return <Agent row={row} />;
+    case "thought":
+      return <Thought row={row} />;
+    case "tool":
+      return <ToolCall row={row} />;
+    case "revert":
+      return <Revert row={row} />;
+    case "found":
+      return <Found row={row} />;
+    case "plan":
+      return <Plan row={row} />;
+    case "permission":
+      return <PermissionCard row={row} />;
+    case "notice":
+      return <Notice row={row} />;
+    case "turn_end":
+      return <TurnEnd row={row} />;
+    default:
+      return <Other row={row} />;
+  }
+}
+
+/** For a screen reader that walks from row to row. */
+export function rowLabel(row: Row): string {
+  const t = messages();
+  switch (row.kind) {
+    case "user":
+      return t.row.you;
+    case "agent":
+      return t.row.agent;
+    case "thought":
+      return t.row.thought;
+    case "tool":
+      return `${visible(row.title)}: ${t.status[row.status]}`;
+    case "revert":
+      return t.row.revert;
+    case "found":
+      return t.row.found;
+    case "plan":
+      return t.row.plan;
+    case "permission":
+      return t.permission.title;
+    case "notice":
+      return row.level === "info" ? t.row.notice : row.level === "warning" ? t.row.warning : t.row.error;
+    case "turn_end":
+      return t.end[row.reason];
+    default:
+      return t.row.other;
+  }
+}
+
+function User({ row }: { row: UserRow }): VNode {
+  return (
+    <div class="user">
+      <div class="user-text">{visibleProse(row.text)}</div>
+      <Blocks blocks={row.attachments} />
+      <time class="row-time" dateTime={new Date(row.at).toISOString()}>
+        {formatTime(row.at)}
+      </time>
+    </div>
+  );
+}
+
+function Agent({ row }: { row: AgentRow }): VNode {
+  return <Markdown text={row.text} covered={row.covered_fences} />;
+}
+
+function Thought({ row }: { row: ThoughtRow }): VNode {
+  const t = messages().row;
+  const first = visible(row.text.trim().split("\n", 1)[0] ?? "").replace(/[*_`#]/g, "");
+  return (
+    <Fold
+      name={`thought:${row.id}`}
+      class="thought"
+      title={
+        <>
+          <span class="quiet-word">{t.thought}</span> <span class="ellipsis">{first}</span>
+        </>
+      }
+    >
+      {() => <Markdown text={row.text} />}
+    </Fold>
+  );
+}
+
+function Revert({ row }: { row: RevertRow }): VNode {
+  const t = messages().row;
+  const plan: CardPlan = {
+    key: row.id,
+    standing: row.reverted ? "reverted" : "applied",
+    changes: row.changes,
+    reverted: new Set(),
+  };
+  return (
+    <>
+      <Label icon="undo" text={t.revert} note={row.reverted ? t.revertUndone : ""} />
+      {row.changes.length > 0 && <Card plan={plan} row={row.id} turn={row.turn} call={row.call} />}
+    </>
+  );
+}
+
+function Found({ row }: { row: FoundRow }): VNode {
+  const t = messages().row;
+  const plan: CardPlan = { key: row.id, standing: "applied", changes: row.changes, reverted: new Set() };
+  const text = row.during.length > 0 ? t.foundDuring(row.during.map(visible).join(", ")) : t.found;
+  return (
+    <>
+      <Label icon="search" text={text} note="" />
+      {row.changes.length > 0 && <Card plan={plan} row={row.id} turn={row.turn} call={null} />}
+    </>
+  );
+}
+
+const PLAN_ICONS: Record<string, IconName> = { completed: "check", in_progress: "chevron", pending: "dot" };
+
+function Plan({ row }: { row: PlanRow }): VNode {
+  const t = messages().row;
+  return (
+    <div class="plan">
+      <p class="quiet-word">{t.plan}</p>
+      <ul>
+        {row.entries.map((entry, at) => (
+          <li key={at} data-status={entry.status}>
+            <Icon name={PLAN_ICONS[entry.status] ?? "dot"} />
+            <span class="visually-hidden">{t.planStatus[entry.status] ?? entry.status}: </span>
+            <Foreign text={entry.content} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Notice({ row }: { row: NoticeRow }): VNode {
+  if (row.level === "error") return <ProblemNote problem={row.problem} />;
+  return (
+    <div class={`notice notice-${row.level}`} data-part="notice" data-code={row.problem.code}>
+      <Icon name={row.level === "warning" ? "warning" : "dot"} />
+      <p>
+        {visibleProse(row.problem.message)}{" "}
+        {row.problem.remedy !== "" && <span class="quiet-word">{visibleProse(row.problem.remedy)}</span>}
+      </p>
+    </div>
+  );
+}
+
+function TurnEnd({ row }: { row: TurnEndRow }): VNode {
+  const t = messages().end;
+  const used = row.input_tokens + row.output_tokens > 0 ? t.tokens(row.input_tokens, row.output_tokens) : "";
+  const cost = row.cost === null ? "" : `${row.partial ? "≥ " : ""}$${row.cost.toFixed(row.cost < 0.1 ? 4 : 2)}`;
+  const notes = [t[row.reason], row.models.map(visible).join(", "), used, cost].filter((note) => note !== "");
+  return (
+    <div class="turn-end" data-reason={row.reason}>
+      {row.error !== null && <ProblemNote problem={row.error} />}
+      <NetChanges row={row} />
+      <p class="turn-facts">
+        {notes.map((note) => (
+          <span key={note}>{note}</span>
+        ))}
+      </p>
+    </div>
+  );
+}
+
+function Other({ row }: { row: OtherRow }): VNode {
+  return <Label icon="question" text={messages().row.other} note={row.title} />;
+}
+
+/** One quiet line: a picture, words of ours, and words of somebody else's. */
+function Label({ icon, text, note }: { icon: IconName; text: string; note: string }): VNode {
+  return (
+    <p class="label">
+      <Icon name={icon} />
+      <span>{text}</span> {note !== "" && <Foreign text={note} />}
+    </p>
+  );
+}
+
+/** Blocks of content: text, an image, or the name of something else. */
+export function Blocks({ blocks }: { blocks: readonly Block[] }): VNode | null {
+  const t = messages().row;
+  if (blocks.length === 0) return null;
+  return (
+    <div class="blocks">
+      {blocks.map((block, at) =>
+        block.image !== null ? (
+          <img key={at} class="block-image" src={block.image} alt={block.text ?? t.image} loading="lazy" />
+        ) : block.text !== null ? (
+          <pre key={at} class="block-text" tabIndex={0}>
+            {visibleProse(block.text)}
+          </pre>
+        ) : (
+          <p key={at} class="quiet-word">
+            {t.attachment}: <Foreign text={block.type} />
+          </p>
+        ),
+      )}
+    </div>
+  );
+}

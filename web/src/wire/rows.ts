@@ -1,0 +1,43 @@
+/** The server's shapes under the names that the page uses; all of them are generated from its contract. */
+export type {
+  Agent,
+  AgentRow,
+  Block,
+  Change,
+  FileDiff,
+  Folders,
+  FoundRow,
+  Hunk,
+  NetTotal,
+  NoticeRow,
+  OtherRow,
+  PermissionRow,
+  PlanRow,
+  Problem,
+  RevertRow,
+  RowDetails,
+  RowPage,
+  SessionPage,
+  SessionState,
+  SessionSummary,
+  Side,
+  Sides,
+  StreamHello,
+  StreamReset,
+  StreamRows,
+  StreamSessions,
+  StreamState,
+  StreamText,
+  ThoughtRow,
+  ToolRow,
+  TouchedFile,
+  TurnEndRow,
+  UndoDone,
+  UndoPreview,
+  UndoSelection,
+  UserRow,
+} from "./schema.js";
+
+import type { RowDetails } from "./schema.js";
+
+export type Row = RowDetails["row"];
