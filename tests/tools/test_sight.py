@@ -13,7 +13,7 @@ from redline.changes.codec import from_json
 from redline.files.local import LocalFiles
 from redline.sessions.redaction import Redactor
 from redline.tools.runner import Call, Runner
-from redline.tools.undo import UndoRefused, undo
+from redline.tools.undo import UndoRefused, plan_undo, undo
 from redline.workspace.observe import Observer
 from redline.workspace.store import ByteStore
 from tool_bench import Bench
@@ -87,6 +87,56 @@ async def test_a_command_after_an_edit_in_one_message(sighted: Bench) -> None:
     assert told(list(edit.changes)) == ["modify a.txt result"]
     assert told(list(shell.changes)) == ["modify a.txt observed"]
     assert (shell.changes[0].added, shell.changes[0].removed) == (1, 0)
+
+
+async def formatted(sighted: Bench) -> Path:
+    """In turn 1 a call edits a file, and then something else formats it and makes another."""
+    path = sighted.put("a.txt", "one\n" + "same\n" * 9 + "end\n")
+    await sighted.call("read", path="a.txt")
+    await sighted.call("edit", path="a.txt", old_string="one", new_string="two")
+    path.write_text(path.read_text().replace("two", "two;").replace("end", "end;"))
+    sighted.put("made.txt", "by nobody that we know\n")
+    assert sighted.runner.sight is not None
+    await sighted.runner.sight.end_turn(1)
+    assert await found(sighted) == [(1, ["modify a.txt observed", "add made.txt observed"], [])]
+    return path
+
+
+async def test_a_turn_is_taken_back_with_what_was_found_in_it(sighted: Bench, tmp_path: Path) -> None:
+    path = await formatted(sighted)
+    path.write_text(path.read_text() + "since\n")
+    parts = sighted.log, ByteStore(tmp_path / "bytes"), LocalFiles([sighted.workspace]), Redactor()
+    plan = await plan_undo(*parts, turn=1)
+    assert [note.split(" was ")[0] for note in plan.notes] == [str(path), str(sighted.workspace / "made.txt")]
+    done = await undo(*parts, plan=plan)
+    assert path.read_text() == "one\n" + "same\n" * 9 + "end\nsince\n"
+    assert not (sighted.workspace / "made.txt").exists()
+    await undo(*parts, turn=done.turn)
+    assert path.read_text() == "two;\n" + "same\n" * 9 + "end;\nsince\n"
+    assert (sighted.workspace / "made.txt").exists()
+
+
+async def test_found_lines_that_were_changed_since_refuse_the_undo(sighted: Bench, tmp_path: Path) -> None:
+    path = await formatted(sighted)
+    path.write_text(path.read_text().replace("end;", "END"))
+    with pytest.raises(UndoRefused) as refused:
+        await undone(sighted, tmp_path, turn=1)
+    assert refused.value.code == "CHANGED"
+    assert path.read_text().startswith("two;\n")
+
+
+async def test_one_call_is_taken_back_without_what_was_found(sighted: Bench, tmp_path: Path) -> None:
+    await formatted(sighted)
+    with pytest.raises(UndoRefused) as refused:  # its only line was formatted since
+        await undone(sighted, tmp_path, turn=1, call=[event async for event in edits(sighted)][-1])
+    assert refused.value.code == "CHANGED"
+    assert (sighted.workspace / "made.txt").exists()
+
+
+async def edits(bench: Bench) -> AsyncIterator[str]:
+    async for event in bench.log.events():
+        if event.type == "tool/result" and event.data["name"] == "edit":
+            yield event.data["call"]
 
 
 async def test_moves_modes_and_deletes_of_a_command_are_taken_back(sighted: Bench, tmp_path: Path) -> None:

@@ -36,7 +36,8 @@ they do not know and keep its place. A file change inside `data` is the JSON for
 |                     | kept, change; of an undo: reverts (as took), steps (how many it has in all)                    |
 | workspace/changed   | turn, changes, during?: call ids                                                               |
 | change/reverted     | turn, call, of: [{turn, call}], changes, took: [{turn, call, seq, index, hunk?}], the changes  |
-|                     | that it took back; status?: of one that was cut off: completed, interrupted, unknown           |
+|                     | that it took back, with an empty call for what was found in the turn; status?: of one that was |
+|                     | cut off: completed, interrupted, unknown                                                       |
 
 `kept` of an intent: the store of bytes holds both sides. A block is `{type: "text", text}` or
 `{type: "image", blob, bytes, media_type}`.

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from redline.sessions.events import Event
 
 _ON_DISK = ("result", "observed")
+_WITH_CHANGES = ("tool/result", "workspace/changed", "change/reverted")
+NO_CALL = ""
+"""In the place of a call: the change was found on disk in that turn, and no call is known that made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +89,10 @@ class History:
 
     def take(self, event: Event) -> None:
         observed = event.data.get("observed") is True
-        if event.type not in ("tool/result", "change/reverted") and not (event.type == "tool/update" and observed):
+        if event.type not in _WITH_CHANGES and not (event.type == "tool/update" and observed):
             return
-        turn, call = event.data.get("turn"), event.data.get("call")
+        turn = event.data.get("turn")
+        call = NO_CALL if event.type == "workspace/changed" else event.data.get("call")
         if not isinstance(turn, int) or not isinstance(call, str):
             return
         took = _taken(event.data.get("took")) if event.type == "change/reverted" else None
@@ -148,7 +152,8 @@ class History:
         return self._with_parts([made for made in own if made.turn == own[-1].turn])
 
     def of_last_turn(self) -> list[Made]:
-        """The last turn whose calls changed files and that still stands. An undo is not meant: to undo one, name it."""
+        """The last turn in which files were changed and that still stands. An undo is not meant: to undo one, name
+        it."""
         own = [made for made in self.standing() if made.took is None]
         return self.of_turn(own[-1].turn) if own else []
 

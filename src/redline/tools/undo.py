@@ -19,7 +19,7 @@ from redline.tools.mutation import Journal, Landed, to_its_end
 from redline.tools.recorder import Recorder
 from redline.tools.rewind import Rewind
 from redline.tools.rewind import UndoRefused as UndoRefused
-from redline.tools.standing import History, Made, Taken, along_path
+from redline.tools.standing import NO_CALL, History, Made, Taken, along_path
 from redline.tools.tool import Step, ToolError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class UndoPlan:
     """What an undo would do."""
 
     of: Sequence[tuple[int, str]]
-    """Turn and call of what it takes back, newest first."""
+    """Turn and call of what it takes back, newest first; no call (`NO_CALL`) for what was found on disk in the turn."""
     changes: Sequence[FileChange]
     """As they would land, one a file. May be empty: everything already is as it was."""
     steps: Sequence[PlannedStep]
@@ -107,7 +107,7 @@ async def plan_undo(
         steps.append(PlannedStep(step, expected, tuple(takes)))
     takes = [made.taken(hunk) for made in reversed(chosen)]
     of = list(dict.fromkeys((made.turn, made.call) for made in reversed(chosen)))
-    return UndoPlan(of, changes, steps, takes, rewind.notes)
+    return UndoPlan(of, changes, steps, takes, [*_said_of_found(chosen), *rewind.notes])
 
 
 async def undo(
@@ -254,6 +254,14 @@ def _nothing(
     return UndoRefused(
         "NOTHING_TO_UNDO", f"This session made no change{what} that is kept.", "See what it did: redline show."
     )
+
+
+def _said_of_found(chosen: Sequence[Made]) -> list[str]:
+    """Whoever takes a turn back should know that not all of it is the doing of its calls."""
+    paths = dict.fromkeys(made.change.path for made in chosen if made.call == NO_CALL)
+    return [
+        f"{path} was changed on disk in that turn by none of its calls; this is taken back as well." for path in paths
+    ]
 
 
 def _listed(files: Files, made: Sequence[Made]) -> str:
