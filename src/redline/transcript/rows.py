@@ -183,6 +183,9 @@ class TurnEndRow(Row):
     models: Sequence[str] = ()
     input_tokens: int = 0
     output_tokens: int = 0
+    context_used: int = 0
+    context_size: int = 0
+    """Tokens in the model's context at the end, and how many there is room for; 0: nobody said."""
     cost: float | None = None
     """US dollars; None: unknown, at least for a part."""
     net: Sequence[NetTotal] = ()

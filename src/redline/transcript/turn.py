@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,10 @@ class Turn:
     models: list[str] = field(default_factory=list)
     input_tokens: int = 0
     output_tokens: int = 0
+    context: tuple[int, int] = (0, 0)
     cost: float | None = 0.0
+    counted: bool = False
+    """Somebody has said what it used."""
     changes: dict[str, tuple[FileChange, ...]] = field(default_factory=dict)
     """By row, in the order in which they landed."""
 
@@ -32,6 +36,10 @@ class Turn:
             self.models.append(model)
         self.input_tokens += fields.number(data, "input_tokens")
         self.output_tokens += fields.number(data, "output_tokens")
+        context = data.get("context")
+        if isinstance(context, Mapping):
+            self.context = fields.number(context, "used"), fields.number(context, "size")
+        self.counted = True
         cost = fields.amount(data, "cost")
         self.cost = None if cost is None or self.cost is None else self.cost + cost
 
@@ -41,7 +49,9 @@ class Turn:
             models=tuple(self.models),
             input_tokens=self.input_tokens,
             output_tokens=self.output_tokens,
-            cost=self.cost if self.models else None,
+            context_used=self.context[0],
+            context_size=self.context[1],
+            cost=self.cost if self.counted else None,
             net=net_totals(change for landed in self.changes.values() for change in landed),
             partial=not self.whole,
         )

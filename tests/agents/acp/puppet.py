@@ -8,7 +8,8 @@ answered, `noise` is written before anything else, `stderr` to there; `prompts` 
     {"write": path, "text": t}   a file, behind the client's back; {"append": …}, {"delete": path}, {"chmod": path}
     {"ask": toolCall}            a permission request; `options` if not the usual; the rest only where it is allowed
     {"call": method, "params"}   any request to the client; its answer is sent as a message of the agent
-    {"sleep": seconds}, {"hang": true}, {"exit": code}, {"end": reason}: what follows is done after the turn's end
+    {"sleep": seconds}, {"hang": true}, {"exit": code}
+    {"end": reason, "usage": u}  the answer to the prompt; what follows is done after the turn's end
     {"flood": n, "update": u}    an update n times, its {n} replaced by the number
     {"wait_cancel": true}        until session/cancel comes; then the turn ends as cancelled
 """
@@ -103,7 +104,8 @@ class Puppet:
         reason: str | None = "end_turn"
         for step in map(self.filled, steps):
             if "end" in step:
-                self.send(id=identity, result={"stopReason": step["end"]})
+                used = {"usage": step["usage"]} if "usage" in step else {}
+                self.send(id=identity, result={"stopReason": step["end"], **used})
                 reason = None
             elif not self.step(step):
                 reason = "cancelled" if "wait_cancel" in step else reason

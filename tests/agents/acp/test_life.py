@@ -35,7 +35,7 @@ from agents.acp.puppetry import (
 from captures.recorded import Onlooker
 from redline.agents.acp.link import Choices
 from redline.sessions.store import StoreError
-from redline.transcript.rows import FoundRow, OtherRow, TurnEndRow
+from redline.transcript.rows import FoundRow, NoticeRow, OtherRow, TurnEndRow
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 41))
 NEW = TEXT.replace("line 20\n", "line twenty\n")
@@ -188,6 +188,47 @@ async def test_updates_of_an_unknown_kind_are_kept_as_they_are(tmp_path: Path) -
         [event] = [event async for event in live.session.log.events() if event.type == "agent/update"]
         assert {name: value for name, value in event.data.items() if name != "turn"} == strange
         assert [row for row in live.conversation.transcript.rows if isinstance(row, OtherRow)]
+
+
+async def test_of_a_flood_of_unknown_updates_it_is_said_how_many_were_not_kept(tmp_path: Path) -> None:
+    strange = {"sessionUpdate": "hologram", "number": "{n}"}
+    async with puppet(tmp_path, [{"flood": 450, "update": strange}, say("ok")], [say("more")]) as live:
+        await turn(live)
+        kept = [event async for event in live.session.log.events() if event.type == "agent/update"]
+        assert [event.data["number"] for event in kept] == [str(number) for number in range(200)]
+        [told] = [row.problem for row in live.conversation.transcript.rows if isinstance(row, NoticeRow)]
+        assert told.code == "AGENT_FLOOD"
+        assert "250 updates" in told.message
+        assert "hologram" in told.message
+        await turn(live)
+        assert notices(live) == ["AGENT_FLOOD"]
+
+
+async def test_tokens_and_costs_are_those_of_the_turn_also_after_a_restart(tmp_path: Path) -> None:
+    def used(tokens: int, cost: float) -> dict[str, Any]:
+        money = {"amount": cost, "currency": "USD"}
+        return {"send": {"sessionUpdate": "usage_update", "used": tokens, "size": 200_000, "cost": money}}
+
+    end = {"end": "end_turn", "usage": {"inputTokens": 300, "outputTokens": 50, "totalTokens": 350}}
+    async with puppet(tmp_path, [used(100, 0.1), used(300, 0.25), end], [used(900, 0.75)]) as live:
+        await turn(live)
+        await turn(live)
+        first, second = ends(live)
+        assert (first.input_tokens, first.output_tokens, first.cost) == (300, 50, 0.25)
+        assert (first.context_used, first.context_size) == (300, 200_000)
+        assert (second.context_used, second.cost) == (900, 0.5)
+        session = live.session.log.session
+    async with puppet(tmp_path, [used(950, 0.875)], session=session) as later:
+        await turn(later)
+        assert ends(later)[-1].cost == 0.125
+
+
+async def test_the_echo_of_the_users_words_is_not_shown_twice(tmp_path: Path) -> None:
+    echo = {"send": {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "Go on."}}}
+    async with puppet(tmp_path, [echo, say("ok")]) as live:
+        await turn(live)
+        rows = live.conversation.transcript.rows
+        assert [row.kind for row in rows if row.kind in ("user", "agent", "other")] == ["user", "agent"]
 
 
 async def test_modes_models_and_options_are_chosen_and_kept(tmp_path: Path) -> None:

@@ -250,9 +250,7 @@ class AcpAgent:
 
     async def _stop_for(self, turn: int, answer: object) -> Stop:
         held = answer if isinstance(answer, Mapping) else {}
-        usage = held.get("usage")
-        if isinstance(usage, Mapping):
-            await self._log.append("usage/updated", {"turn": turn, "model": self.model, **_usage(usage)})
+        await self._tell_usage(turn, held.get("usage"))
         match held.get("stopReason"):
             case "cancelled":
                 return Stop("cancelled", "CANCELLED", "The agent ended the turn.", "Say what to do instead.")
@@ -261,6 +259,21 @@ class AcpAgent:
             case "max_tokens" | "max_turn_requests" as reason:
                 return Stop("limit", reason.upper(), "The agent came to a limit of its own.", "Say “continue”.")
         return Stop("completed")
+
+    async def _tell_usage(self, turn: int, of_turn: object) -> None:
+        """What a turn has used. `of_turn`: as its answer has it. Costs are told of the whole session, so that of the
+        turn is what was added."""
+        so_far, cost = self._client.usage, None
+        if so_far is None and not isinstance(of_turn, Mapping):
+            return
+        data = _usage(of_turn if isinstance(of_turn, Mapping) else {})
+        if so_far is not None:
+            data["context"] = {"used": so_far.used, "size": so_far.size}
+            if so_far.cost is not None:
+                before = self._past.cost if self._past.cost <= so_far.cost else 0.0  # it may count anew
+                cost, self._past.cost = so_far.cost - before, so_far.cost
+                data["of_session"] = so_far.cost
+        await self._log.append("usage/updated", {"turn": turn, "model": self.model, **data, "cost": cost})
 
     async def _cancel(self, link: Link, asking: asyncio.Future[Any]) -> None:
         self._client.withdraw()
@@ -281,8 +294,9 @@ class AcpAgent:
         await self._drop()
 
     async def _end(self, over: Over) -> None:
-        self._client.withdraw()
-        await self._client.end_speech()
+        await self._client.end()
+        if over != "ended":
+            await self._tell_usage(self._calls.turn, None)
         try:
             await self._watch.up_to_date()
         finally:
@@ -335,5 +349,4 @@ def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
         "input_tokens": number("inputTokens", "input_tokens"),
         "output_tokens": number("outputTokens", "output_tokens"),
         "cached_tokens": number("cachedReadTokens", "cached_read_tokens"),
-        "cost": None,
     }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from redline.agents.acp.normalise import CallSaid, Other, Plan, State, Text, said
+from redline.agents.acp.normalise import CallSaid, Other, Plan, State, Text, Usage, said
 from redline.protocol.adapter import permission_answer
 from redline.protocol.connection import METHOD_NOT_FOUND, RpcError
 from redline.sessions.gate import as_json
@@ -61,7 +62,9 @@ class Client:
         self._kind: Literal["agent", "thought"] = "agent"
         self._messages = 0
         self._faults = 0
-        self._unknown = 0
+        self._unknown: Counter[str] = Counter()
+        self.usage: Usage | None = None
+        """The last that was said of it in this turn."""
         self._asking: set[asyncio.Task[dict[str, Any]]] = set()
 
     # Messages.
@@ -74,7 +77,7 @@ class Client:
         if self.session and params.get("sessionId") not in (None, self.session):
             return
         heard = said(params.get("update"))
-        if heard is None and self.listening and self.beyond is not None:
+        if (heard is None or isinstance(heard, Usage)) and self.listening and self.beyond is not None:
             await self.beyond.notified(method, params)
         try:
             if isinstance(heard, State):
@@ -86,9 +89,12 @@ class Client:
                 self.fault.set_result(error)
             raise
 
-    async def _hear(self, heard: Text | CallSaid | Plan | Other) -> None:
+    async def _hear(self, heard: Text | CallSaid | Plan | Usage | Other) -> None:
         if isinstance(heard, Text):
             await self._say(heard)
+            return
+        if isinstance(heard, Usage):
+            self.usage = heard
             return
         await self.end_speech()
         if isinstance(heard, CallSaid):
@@ -99,11 +105,8 @@ class Client:
                 await self._watch.note(call)
         elif isinstance(heard, Plan):
             await self._log.append("plan/updated", {"turn": self._calls.turn, "entries": as_json(heard.entries)})
-        elif self._unknown < _FLOOD:
-            self._unknown += 1
-            update = as_json(heard.update)
-            data = update if isinstance(update, dict) else {"update": update}
-            await self._log.append("agent/update", {**data, "turn": self._calls.turn})
+        else:
+            await self._keep_unknown(heard)
 
     async def asked(self, method: str, params: Any) -> Any:
         given = params if isinstance(params, Mapping) else {}
@@ -140,8 +143,22 @@ class Client:
     # Turns.
 
     def begin(self) -> None:
-        self._messages = self._unknown = 0
+        self._messages = 0
+        self.usage = None
         self.listening = True
+
+    async def end(self) -> None:
+        """The turn is over: commit what was being said, and tell what was not kept."""
+        self.withdraw()
+        await self.end_speech()
+        unknown, self._unknown = self._unknown, Counter()
+        lost = unknown.total() - _FLOOD
+        if lost > 0:
+            kinds = ", ".join(kind for kind, _ in unknown.most_common(3))
+            message = f"{lost} updates of kinds that Redline does not know were not kept: {kinds}."
+            data = {"turn": self._calls.turn, "level": "warning", "code": "AGENT_FLOOD", "message": message}
+            remedy = f"The first {_FLOOD} of the turn are in the log. What happened to files is told from the disk."
+            await self._log.append("notice/raised", {**data, "remedy": remedy})
 
     async def end_speech(self) -> None:
         """Commit what was being said."""
@@ -167,6 +184,13 @@ class Client:
         finally:
             self._asking.discard(task)
         return permission_answer(None) if task.cancelled() else task.result()
+
+    async def _keep_unknown(self, heard: Other) -> None:
+        update = as_json(heard.update)
+        data = update if isinstance(update, dict) else {"update": update}
+        self._unknown[str(data.get("sessionUpdate"))[:80]] += 1
+        if self._unknown.total() <= _FLOOD:
+            await self._log.append("agent/update", {**data, "turn": self._calls.turn})
 
     async def _say(self, heard: Text) -> None:
         if not heard.text:

@@ -72,14 +72,26 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What the session has used by now."""
+
+    used: int
+    size: int
+    """Tokens in the context of the model, and how many there is room for."""
+    cost: float | None
+    """US dollars of the whole session; None: it did not say."""
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
     """What this version does not know: kept as it is."""
 
     update: Any
 
 
-Said = Text | CallSaid | Plan | State | Other | None
-"""None: nothing that concerns the session's content, such as the echo of the user's own words."""
+Said = Text | CallSaid | Plan | State | Usage | Other | None
+"""None: nothing that concerns the session's content. The echo of the user's own words is such: the log has them from
+whoever said them, before the agent was asked, and would show them twice."""
 
 
 def said(update: object) -> Said:
@@ -102,7 +114,9 @@ def said(update: object) -> Said:
         case "session_info_update":
             title = update.get("title")
             return State({"title": title}) if isinstance(title, str) and title.strip() else None
-        case "user_message_chunk" | "usage_update":
+        case "usage_update":
+            return _usage(update)
+        case "user_message_chunk":
             return None
     return Other(update)
 
@@ -197,6 +211,15 @@ def _text(update: Fields, kind: Literal["agent", "thought"]) -> Said:
     if content.get("type") == "resource_link" and isinstance(uri, str):
         return Text(kind, str(content.get("name") or uri), message)
     return Other(update)
+
+
+def _usage(update: Fields) -> Usage | Other:
+    used, size, cost = update.get("used"), update.get("size"), update.get("cost")
+    if type(used) is not int or type(size) is not int:
+        return Other(update)
+    amount = cost.get("amount") if isinstance(cost, Mapping) and cost.get("currency") == "USD" else None
+    known = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < 1e9
+    return Usage(max(used, 0), max(size, 0), float(amount) if known and amount is not None else None)
 
 
 def _entry(entry: Fields) -> dict[str, str]:

@@ -20,6 +20,8 @@ class Past:
     session: str = ""
     """The agent's own id of it; empty: it had none."""
     chosen: Mapping[str, Any] = field(default_factory=dict)
+    cost: float = 0.0
+    """US dollars of the session, as the agent last told it."""
     _last: LastChanges = field(default_factory=LastChanges)
 
     @property
@@ -51,4 +53,6 @@ class Past:
                 self.session = agent["session"]
             if isinstance(agent.get("chosen"), Mapping):
                 self.chosen = agent["chosen"]
+        if event.type == "usage/updated" and isinstance(data.get("of_session"), float):
+            self.cost = data["of_session"]
         self._last.take(event)

@@ -233,9 +233,11 @@ def _turn_end(row: TurnEndRow, setting: Setting) -> Iterator[str]:
         bound = "" if total.exact else "about "
         counts = f" {bound}-{total.removed} +{total.added}" if total.counted and (total.added or total.removed) else ""
         yield from _remarks(f"net {total.operation} {setting.path(total.path)}{counts}")
-    if row.input_tokens or row.output_tokens:
-        cost = "cost unknown" if row.cost is None else f"${row.cost:.4f}"
-        yield from _remarks(f"{row.input_tokens} tokens in, {row.output_tokens} out, {cost}")
+    used = [f"{row.input_tokens} tokens in, {row.output_tokens} out"] if row.input_tokens or row.output_tokens else []
+    if row.context_size:
+        used.append(f"{row.context_used} of {row.context_size} tokens in context")
+    if used or row.cost:
+        yield from _remarks(", ".join([*used, "cost unknown" if row.cost is None else f"${row.cost:.4f}"]))
     if row.error is not None:
         yield from _problem(row.error, "error")
 

@@ -151,6 +151,9 @@ def _turn_end(sheet: Sheet, row: TurnEndRow, setting: Setting) -> None:
     bound = glyphs.at_least if row.partial else ""
     if row.input_tokens or row.output_tokens:
         parts.append(Text(f"{bound}{row.input_tokens:,} tokens in, {bound}{row.output_tokens:,} out"))
+    if row.context_size:
+        parts.append(Text(f"{row.context_used:,} of {row.context_size:,} tokens in context"))
+    if row.input_tokens or row.output_tokens or row.cost:
         parts.append(Text("cost unknown" if row.cost is None else f"{bound}{_money(row.cost)}"))
     if row.models:
         parts.append(Text(", ".join(visible(model) for model in row.models)))
