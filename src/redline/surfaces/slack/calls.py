@@ -1,0 +1,112 @@
+"""Slack's Web API as a chat platform: posts, edits, uploads.
+
+Slack says no in three ways: HTTP 429 with `Retry-After`, HTTP 200 with `ok: false` and `ratelimited`
+(docs.slack.dev/apis/web-api/rate-limits), and HTTP 200 with `ok: false` and any other error. The first two are waited
+out; of the third, what may pass is tried again and the rest is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from slack_sdk.errors import SlackApiError
+
+from redline.surfaces.chat.platform import Pace, Refused, Wait
+from redline.surfaces.slack.blocks import MEASURE, blocks, summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slack_sdk.web.async_client import AsyncWebClient
+
+    from redline.surfaces.chat.parts import File, Message
+    from redline.surfaces.chat.platform import Place
+
+_MAY_PASS = frozenset((
+    "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org",
+    # Until somebody mends the app: what waits then arrives after all.
+    "invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive", "missing_scope",
+    "accesslimited",
+))  # fmt: skip
+_WAIT_SECONDS = 30.0
+"""Where Slack does not say how long."""
+
+
+class SlackCalls:
+    name = "slack"
+    measure = MEASURE
+
+    def __init__(self, client: AsyncWebClient, pace: Pace | None = None) -> None:
+        self.pace = pace or Pace()
+        self._client = client
+
+    async def post(self, place: Place, message: Message) -> str:
+        with _answers():
+            answer = await self._client.chat_postMessage(
+                channel=place.channel,
+                thread_ts=place.thread or None,
+                text=summary(message),
+                blocks=blocks(message),
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+        return str(answer["ts"])
+
+    async def edit(self, place: Place, posted: str, message: Message) -> None:
+        with _answers():
+            await self._client.chat_update(
+                channel=place.channel, ts=posted, text=summary(message), blocks=blocks(message)
+            )
+
+    async def upload(self, place: Place, file: File) -> str:
+        """By the external flow, as a snippet of type diff; one over Slack's size of a snippet goes up as a plain
+        file."""
+        with _answers():
+            try:
+                answer = await self._upload(place, file, snippet_type="diff")
+            except SlackApiError as error:
+                if _code(error) != "snippet_too_large":
+                    raise
+                answer = await self._upload(place, file)
+        return str(answer["files"][0]["id"])
+
+    async def _upload(self, place: Place, file: File, **more: Any) -> Any:
+        return await self._client.files_upload_v2(
+            channel=place.channel,
+            thread_ts=place.thread or None,
+            filename=file.name,
+            content=file.content,
+            title=file.title or file.name,
+            request_file_info=False,
+            **more,
+        )
+
+
+@contextlib.contextmanager
+def _answers() -> Iterator[None]:
+    try:
+        yield
+    except SlackApiError as error:
+        code = _code(error)
+        status = getattr(error.response, "status_code", 200)
+        if status == 429 or code in ("ratelimited", "rate_limited"):
+            headers = {
+                str(name).lower(): value for name, value in (getattr(error.response, "headers", None) or {}).items()
+            }
+            raise Wait(_seconds(headers.get("retry-after"))) from error
+        if status >= 500 or code in _MAY_PASS or not code:
+            raise
+        raise Refused(code) from error
+
+
+def _code(error: SlackApiError) -> str:
+    response = error.response
+    return str(response.get("error", "")) if hasattr(response, "get") else ""
+
+
+def _seconds(value: object) -> float:
+    try:
+        return max(1.0, float(str(value)))
+    except ValueError:
+        return _WAIT_SECONDS
