@@ -2,7 +2,7 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { App } from "./app/App.js";
 import { listenToKeys } from "./app/keyboard.js";
-import { connection, current, openSession, sessionIn, sessionList, title } from "./app/page.js";
+import { connection, leaveSession, openSession, sessionIn, sessionList, title } from "./app/page.js";
 import { viewers } from "./diff/viewer.js";
 import { messages } from "./i18n/language.js";
 import { loadMarkdown } from "./markdown/Markdown.js";
@@ -24,16 +24,12 @@ listenToKeys();
 function follow(): void {
   const session = sessionIn(location.hash);
   if (session !== null) openSession(session);
-  else if (current.peek() !== null) location.reload();
+  else leaveSession();
 }
 addEventListener("hashchange", follow);
 follow();
 
-void sessionList.load().then(() => {
-  // Nobody chose yet: what was used last is what most come for.
-  const first = sessionList.sessions.peek()[0];
-  if (current.peek() === null && first !== undefined) location.replace(`#/s/${encodeURIComponent(first.session)}`);
-});
+void sessionList.load();
 connection.start();
 effect(() => {
   const name = title.value;

@@ -52,6 +52,15 @@ export function openSession(id: string): void {
   current.value = session;
 }
 
+/** Back to the list of sessions. */
+export function leaveSession(): void {
+  const before = current.peek();
+  if (before !== null) connection.unsubscribe(before.id);
+  closePanel();
+  current.value = null;
+  drawer.value = true;
+}
+
 export function go(session: string | null): void {
   location.hash = session === null ? "" : `#/s/${encodeURIComponent(session)}`;
 }

@@ -29,7 +29,7 @@ export function countsOf(change: Change): Counts | null {
 }
 
 export function countsOfTotal(total: NetTotal, partial: boolean): Counts | null {
-  if (!total.counted || total.file_type === "binary") return null;
+  if (!total.counted || total.file_type === "binary" || total.added + total.removed === 0) return null;
   const bound = partial ? "≥" : !total.exact ? "≈" : "";
   return { removed: total.removed, added: total.added, bound };
 }

@@ -115,7 +115,7 @@ function optionsFor(look: ViewerLook, rendered: (host: HTMLElement) => void): Fi
     disableVirtualizationBuffers: true,
     expansionLineCount: 20,
     hunkSeparators: separator,
-    unsafeCSS: SPOKEN_ONLY,
+    unsafeCSS: OWN_STYLE,
     onPostRender: (host, _viewer, phase) => {
       if (phase !== "unmount") rendered(host);
     },
@@ -151,9 +151,16 @@ function separator(hunk: HunkData, viewer: FileDiff): HTMLElement {
   return bar;
 }
 
-/** For ears only, and no part of what is selected and copied. */
-const SPOKEN_ONLY = `[data-spoken] { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
-  white-space: nowrap; user-select: none; -webkit-user-select: none; }`;
+/**
+ * Labels are for ears only, and no part of what is selected and copied. A bar between hunks hangs in the column of
+ * numbers; it is as wide as both columns.
+ */
+const OWN_STYLE = `
+  [data-spoken] { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
+    white-space: nowrap; user-select: none; -webkit-user-select: none; }
+  [data-separator=custom] { position: relative; height: 28px; background: var(--diffs-bg-separator); }
+  [data-gutter] [data-separator=custom] { z-index: 3; }
+`;
 const LABELLED = "data-labelled";
 
 /**

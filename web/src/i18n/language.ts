@@ -34,7 +34,8 @@ export function messages(): Messages {
 
 /** For `lang` attributes and for the formats of numbers and times. */
 export function locale(): string {
-  return language.value === "zh" ? "zh-CN" : "en";
+  const region = asked.value.find((tag) => tag.toLowerCase().startsWith(language.value));
+  return region ?? (language.value === "zh" ? "zh-CN" : "en");
 }
 
 export function formatNumber(value: number): string {

@@ -1,4 +1,4 @@
-import type { VNode } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Collapse } from "../app/Collapse.js";
 import { Icon } from "../app/Icon.js";
@@ -8,6 +8,7 @@ import type { Standing } from "../card/form.js";
 import { messages } from "../i18n/language.js";
 import { Foreign } from "../text/Foreign.js";
 import { visible } from "../text/visible.js";
+import { Fold } from "../transcript/Fold.js";
 import { keeping, useReading } from "../transcript/reading.js";
 import { api, problemOf } from "../wire/api.js";
 import type { Change, PermissionRow, Problem } from "../wire/rows.js";
@@ -19,42 +20,75 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
   const { changes, problem } = useWhole(row, open);
   const files = new Set(row.changes.map((change) => change.path)).size;
   const standing = standingOf(row);
+  const proposals = changes.map((change, at) => (
+    <Proposed
+      key={`${at} ${change.path}`}
+      name={`${row.id}#${at}`}
+      change={change}
+      standing={standing}
+      silent={isAllowed(row)}
+      start={open || changes.length === 1}
+    />
+  ));
+  const count = row.changes.length > 1 && (
+    <p class="quiet-word" data-part="permission-count">
+      {t.changes(row.changes.length, files)}
+    </p>
+  );
+  if (!open) return <Settled row={row}>{proposals.length === 0 ? null : [count, ...proposals]}</Settled>;
   return (
     <section
       class="permission"
       data-part="permission"
       data-request={row.request}
-      data-outcome={row.outcome ?? "open"}
+      data-outcome="open"
       aria-label={`${t.title}: ${visible(row.title)}`}
     >
       <p class="permission-title">
         <Icon name="lock" />
-        <strong>{open ? t.waiting : (t.outcomes[row.outcome ?? ""] ?? row.outcome)}</strong>
-        {!open && row.by !== null && row.by !== "" && (
-          <span class="quiet-word">
-            {t.by("")} <Foreign text={row.by} />
-          </span>
-        )}
+        <strong>{t.waiting}</strong>
         <Foreign text={row.title} />
       </p>
-      {row.changes.length > 1 && (
-        <p class="quiet-word" data-part="permission-count">
-          {t.changes(row.changes.length, files)}
-        </p>
-      )}
-      {changes.map((change, at) => (
-        <Proposed
-          key={`${at} ${change.path}`}
-          name={`${row.id}#${at}`}
-          change={change}
-          standing={standing}
-          silent={isAllowed(row)}
-          start={open}
-        />
-      ))}
+      {count}
+      {proposals}
       {problem !== null && <ProblemNote problem={problem} lead={t.noPreview} />}
-      {open && <Buttons row={row} ready={changes.every((change) => !change.hunks_omitted)} />}
+      <Buttons row={row} ready={changes.every((change) => !change.hunks_omitted)} />
     </section>
+  );
+}
+
+/** What became of a question, on one line; what had been asked for stays readable under it. */
+function Settled({ row, children }: { row: PermissionRow; children: ComponentChildren }): VNode {
+  const t = messages().permission;
+  const words = (
+    <>
+      <Icon name="lock" />
+      <span class="outcome">{t.outcomes[row.outcome ?? ""] ?? visible(row.outcome ?? "")}</span>
+      {row.by !== null && row.by !== "" && (
+        <span>
+          {t.by} <Foreign text={row.by} />
+        </span>
+      )}
+      <span class="ellipsis">
+        <Foreign text={row.title} />
+      </span>
+    </>
+  );
+  return (
+    <div
+      class="permission-settled"
+      data-part="permission"
+      data-request={row.request}
+      data-outcome={row.outcome ?? "open"}
+    >
+      {children === null ? (
+        <p class="fold-head">{words}</p>
+      ) : (
+        <Fold name={`asked:${row.id}`} class="asked" title={words}>
+          {() => children}
+        </Fold>
+      )}
+    </div>
   );
 }
 

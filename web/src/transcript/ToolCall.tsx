@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Collapse } from "../app/Collapse.js";
 import { Icon, type IconName } from "../app/Icon.js";
 import { ProblemNote } from "../app/ProblemNote.js";
 import { Card } from "../card/Card.js";
@@ -9,8 +10,7 @@ import { Foreign } from "../text/Foreign.js";
 import { visibleProse } from "../text/visible.js";
 import { api, problemOf } from "../wire/api.js";
 import type { Problem, RowDetails, ToolRow } from "../wire/rows.js";
-import { Fold } from "./Fold.js";
-import { useReading } from "./reading.js";
+import { keeping, useReading } from "./reading.js";
 import { Blocks } from "./rows.js";
 
 const ICONS: Record<ToolRow["status"], IconName> = {
@@ -31,38 +31,70 @@ const TAIL = 12;
 /** A call: its line, its changes, what it printed, and what went wrong. */
 export function ToolCall({ row }: { row: ToolRow }): VNode {
   const t = messages();
+  const { session, keeper } = useReading();
+  const head = useRef<HTMLDivElement>(null);
   const asks = row.permission === "asked";
+  const cards = cardsOf(row);
+  const has = detailsOf(row);
+  const key = `details:${row.id}`;
+  const open = has !== null && (session.choices.choice(key) ?? (row.status === "running" && row.output !== ""));
+  // A card says itself how its changes stand.
+  const word = endOf(row) || (cards.length > 0 && row.status !== "running" ? "" : t.status[row.status]);
   return (
     <div class="tool" data-status={row.status}>
-      <p class="tool-line" data-anchor>
+      <div ref={head} class="tool-line" data-anchor>
         <span class={`status status-${row.status}`}>
           <Icon name={asks ? "lock" : ICONS[row.status]} />
+          <span class="visually-hidden">{t.status[row.status]}</span>
         </span>
-        <span class="tool-title" data-part="tool-title">
-          {row.card === "terminal" ? <Command text={row.title} /> : <Foreign text={row.title} />}
-        </span>
-        {row.description !== null && (
-          <span class="tool-note">
-            <Foreign text={row.description} />
+        <p class="tool-words">
+          <span class="tool-title" data-part="tool-title">
+            {row.card === "terminal" ? <Command text={row.title} /> : <Foreign text={row.title} />}
+          </span>
+          {row.description !== null && (
+            <span class="tool-note">
+              <Foreign text={row.description} />
+            </span>
+          )}
+          <Places row={row} />
+          {row.note !== null && (
+            <span class="tool-note" data-part="note">
+              {visibleProse(row.note)}
+            </span>
+          )}
+        </p>
+        {has !== null && (
+          <button
+            type="button"
+            class="details-toggle"
+            aria-expanded={open}
+            data-part="details-toggle"
+            onClick={() => keeping(keeper(), head.current, () => session.choices.choose(key, !open))}
+          >
+            <Icon name="chevron" />
+            {has}
+          </button>
+        )}
+        {word !== "" && (
+          <span class={`status-word status-${row.status}`} data-part="status">
+            {word}
           </span>
         )}
-        <Places row={row} />
-        {row.note !== null && (
-          <span class="tool-note" data-part="note">
-            {visibleProse(row.note)}
-          </span>
+      </div>
+      <Collapse open={open}>
+        {() => (
+          <div class="details-body">
+            <DetailsBody row={row} />
+          </div>
         )}
-        <span class={`status-word status-${row.status}`} data-part="status">
-          {endOf(row) || t.status[row.status]}
-        </span>
-      </p>
+      </Collapse>
       {row.warnings.map((warning) => (
         <p key={warning} class="warning" data-part="call-warning">
           <Icon name="warning" />
           {visibleProse(warning)}
         </p>
       ))}
-      {cardsOf(row).map((plan) => (
+      {cards.map((plan) => (
         <Card
           key={plan.key}
           plan={plan}
@@ -74,9 +106,18 @@ export function ToolCall({ row }: { row: ToolRow }): VNode {
         />
       ))}
       {row.error !== null && <ProblemNote problem={row.error} />}
-      <Details row={row} />
     </div>
   );
+}
+
+/** What can be opened of a call; null: nothing. */
+function detailsOf(row: ToolRow): string | null {
+  const t = messages().row;
+  if (row.output !== "") {
+    const lines = row.output.trimEnd().split("\n").length;
+    return lines > 1 ? t.outputLines(lines) : t.output;
+  }
+  return row.content.length > 0 || row.has_raw ? t.details : null;
 }
 
 /** A command is said to be one. */
@@ -108,30 +149,6 @@ function endOf(row: ToolRow): string {
   const t = messages().row;
   if (row.signal !== null) return t.signal(row.signal);
   return row.exit_code !== null && row.exit_code !== 0 ? t.exit(row.exit_code) : "";
-}
-
-function Details({ row }: { row: ToolRow }): VNode | null {
-  const t = messages().row;
-  const text = row.output;
-  const hasContent = row.content.length > 0;
-  if (text === "" && !hasContent && !row.has_raw) return null;
-  const running = row.status === "running" && text !== "";
-  const lines = text === "" ? 0 : text.trimEnd().split("\n").length;
-  return (
-    <Fold
-      name={`details:${row.id}`}
-      class="details"
-      start={running}
-      title={
-        <span class="quiet-word">
-          {text !== "" ? t.output : t.details}
-          {lines > 1 && ` (${lines})`}
-        </span>
-      }
-    >
-      {() => <DetailsBody row={row} />}
-    </Fold>
-  );
 }
 
 function DetailsBody({ row }: { row: ToolRow }): VNode {
