@@ -75,7 +75,11 @@ async def _serve(
         where = address(bound, access)
         gateway = Gateway(archive, ConfiguredRoster(config), builtin_toolset().by_name)
         if begin is not None:
-            where += site.place(await begin(gateway))
+            try:
+                where += site.place(await begin(gateway))
+            except BaseException:
+                await gateway.close()
+                raise
 
         def ready() -> None:
             typer.echo(f"Redline's dashboard: {where}")
