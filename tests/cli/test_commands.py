@@ -248,6 +248,22 @@ def test_config_says_where_each_value_comes_from(redline: CommandLine) -> None:
     assert redline("config", REDLINE_CONFIG=str(file)).returncode == 2
 
 
+def test_formatters_are_configured_in_the_file_or_in_the_environment(redline: CommandLine) -> None:
+    def shown(**environment: str) -> object:
+        rows = json.loads(redline("config", "--json", **environment).stdout)["settings"]
+        return {row["name"]: row["value"] for row in rows}["formatters"]
+
+    file = redline.data.parent / "config.toml"
+    file.write_text('[formatters]\n"*.py" = ["ruff", "format", "-"]\n')
+    assert shown(REDLINE_CONFIG=str(file)) == {"*.py": ["ruff", "format", "-"]}
+    assert shown(REDLINE_FORMATTERS='{"*.go": ["gofmt"]}') == {"*.go": ["gofmt"]}
+    for wrong in ('"*.py" = []', '"*.py" = "ruff format"', '"{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}" = ["x"]'):
+        file.write_text(f"[formatters]\n{wrong}\n")
+        refused = redline("config", REDLINE_CONFIG=str(file))
+        assert refused.returncode == 2
+        assert "formatters" in refused.stderr
+
+
 def test_a_new_configuration_file_sets_nothing(redline: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "new" / "config.toml"
     assert redline("config", "--init", REDLINE_CONFIG=str(file)).returncode == 0

@@ -91,7 +91,11 @@ def _builtin(config: Config, archive: Archive) -> Backing:
 
     toolset = builtin_toolset()
     made = BuiltinOptions(
-        model=config.model, base_url=config.base_url, prompt=config.prompt, step_limit=config.max_steps
+        model=config.model,
+        base_url=config.base_url,
+        prompt=config.prompt,
+        step_limit=config.max_steps,
+        formatters=config.formatters,
     )
 
     def factory(session: OpenSession, files: Files) -> BuiltinFactory:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from redline.cli.failure import Failure
 
@@ -58,6 +59,32 @@ class Config(BaseModel):
         32 * 2**20, ge=2**20, description="Bytes of a file up to which its states are kept for undo and patches."
     )
     store_limit: int = Field(2 * 2**30, ge=2**20, description="Bytes of all kept states together.")
+    formatters: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(
+        default_factory=dict,
+        description='Commands that format what the built-in agent has changed, by pattern of paths, as in { "*.py" = '
+        '["ruff", "format", "--stdin-filename", "{path}", "-"] }; in the environment as JSON.',
+    )
+
+    @field_validator("formatters", mode="before")
+    @classmethod
+    def _from_environment(cls, value: object) -> object:
+        try:
+            return json.loads(value) if isinstance(value, str) else value
+        except ValueError as error:
+            raise ValueError(f"it is no JSON: {error}") from error
+
+    @field_validator("formatters")
+    @classmethod
+    def _with_patterns(cls, value: dict[str, list[str]]) -> dict[str, list[str]]:
+        if value:
+            from redline.tools.formatter import Formatters  # the matcher of paths takes long to load
+            from redline.tools.tool import ToolError
+
+            try:
+                Formatters(value, Path.cwd())
+            except ToolError as error:
+                raise ValueError(error.message) from error
+        return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,11 @@ class ConfiguredRoster:
         except ModelChoiceError as error:
             raise GatewayError(error.code, error.message, error.remedy) from error
         options = BuiltinOptions(
-            model=model, base_url=config.base_url, prompt=config.prompt, step_limit=config.max_steps
+            model=model,
+            base_url=config.base_url,
+            prompt=config.prompt,
+            step_limit=config.max_steps,
+            formatters=config.formatters,
         )
 
         def factory(session: OpenSession, files: Files) -> AgentFactory:

@@ -143,7 +143,13 @@ def surface_for(console: Console, workspace: Path) -> TerminalSurface | PipeSurf
 
 
 def factory_for(config: Config, model: str, files: LocalFiles, session: OpenSession) -> BuiltinFactory:
-    options = BuiltinOptions(model=model, base_url=config.base_url, prompt=config.prompt, step_limit=config.max_steps)
+    options = BuiltinOptions(
+        model=model,
+        base_url=config.base_url,
+        prompt=config.prompt,
+        step_limit=config.max_steps,
+        formatters=config.formatters,
+    )
     return BuiltinFactory(options, files, session.store, session.redactor, builtin_toolset())
 
 

@@ -33,7 +33,7 @@ def show(*, as_json: bool, path: bool, init: bool) -> None:
         value = _plain(setting.value)
         table.add_row(
             setting.name,
-            Text("(empty)" if value in ("", None) else str(value)),
+            Text("(empty)" if value in ("", None, {}) else str(value)),
             Text(setting.source),
             Text(setting.description),
         )
@@ -62,4 +62,4 @@ def _write_template() -> None:
 
 
 def _plain(value: object) -> object:
-    return value if isinstance(value, (int, str, bool)) or value is None else str(value)
+    return value if isinstance(value, (int, str, bool, dict)) or value is None else str(value)

@@ -19,11 +19,12 @@ from redline.files.seam import Blob, Content, Files, Move, Outcome, Target, Writ
 from redline.sessions.gate import GateError, check
 from redline.sessions.store import StoreError
 from redline.tools.ending import CANCELLED, REFUSALS, Ending, Problem, Status, named, said_of, tool_fault
+from redline.tools.formatter import FormatterFailedError, Formatters
 from redline.tools.landed import inverse, net
 from redline.tools.mutation import Journal, Landed, to_its_end
 from redline.tools.permission import Permission, PermissionOutcome, PermissionRequest
 from redline.tools.proposal import Proposal, needs_a_person, propose, unchanged
-from redline.tools.tool import Step, Tool, ToolError, ToolOutput, ToolResult, text_block
+from redline.tools.tool import ContentBlock, Step, Tool, ToolError, ToolOutput, ToolResult, text_block
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +67,7 @@ class RunningCall:
         knowledge: Knowledge,
         permission: Permission,
         workspace: Path,
+        formatters: Formatters,
         about_to_run: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """`about_to_run`: awaited once the call may run, just before it does."""
@@ -79,6 +81,7 @@ class RunningCall:
         self._knowledge = knowledge
         self._permission = permission
         self._workspace = workspace
+        self._formatters = formatters
         self._about_to_run = about_to_run
         self._approved: list[Proposal] = []
         self._landed: list[Landed] = []
@@ -121,7 +124,8 @@ class RunningCall:
             if self._about_to_run is not None:
                 await self._about_to_run()
             output = await self.tool.execute(self._arguments, self)
-            return await self._completed(output if isinstance(output, ToolOutput) else ToolOutput(output))
+            said = await self._format()
+            return await self._completed(output if isinstance(output, ToolOutput) else ToolOutput(output), said)
         except NotApprovedError as refusal:
             return await self.ended(*REFUSALS[refusal.outcome])
         except (ToolError, FileError, StoreError) as error:
@@ -138,7 +142,8 @@ class RunningCall:
         text = f"{problem}\n{said_of(changes)}"
         return Ending(status, [text_block(text)], problem, changes, self._seen, None, self._warnings)
 
-    async def _completed(self, output: ToolOutput) -> Ending:
+    async def _completed(self, output: ToolOutput, said: Sequence[ContentBlock] = ()) -> Ending:
+        """`said`: what the model should hear beside the tool's own words."""
         changes = await self._changes()
         reported: Sequence[Any] = output.changes
         for change in reported:
@@ -150,7 +155,40 @@ class RunningCall:
         content = [block for block in blocks if isinstance(block, Mapping)]
         if len(content) < len(blocks):
             self._warnings.append(f"Content of the tool {self.tool.name!r} was dropped: a block must be a mapping.")
-        return Ending("completed", content, None, changes, self._seen, self._checked(output, changes), self._warnings)
+        meta = self._checked(output, changes)
+        return Ending("completed", [*content, *said], None, changes, self._seen, meta, self._warnings)
+
+    async def _format(self) -> list[ContentBlock]:
+        """Run the user's formatters on the files that the call has changed, and apply what they make of them as further
+        changes of the call. Whatever goes wrong costs a warning. What the model should hear of it."""
+        last: dict[str, tuple[Target, Content | None]] = {}
+        for landed in self._landed:
+            target = landed.outcome.moved_to or landed.outcome.target
+            last[target.key] = target, landed.outcome.after
+        said: list[ContentBlock] = []
+        for target, content in last.values():
+            formatter = self._formatters.of(target.real)
+            if formatter is None or content is None or content.text is None or content.data is None:
+                continue
+            name, place = formatter.name, target.key
+            try:
+                text = await self._formatters.formatted(formatter, target.real, content.data)
+                if text == content.data:
+                    continue
+                step = Step(target, WriteBytes(text))
+                await self._journal.apply(
+                    step, turn=self.turn, call=self.id, expected=content.blob, landed=self._note_landed
+                )
+            except (FormatterFailedError, FileError, ToolError) as failure:
+                why = failure.message if isinstance(failure, (FileError, ToolError)) else str(failure)
+                self._warnings.append(f"{place} was not formatted by {name} ({why.rstrip('.')}).")
+            except asyncio.CancelledError:  # what the call was about is done
+                self._warnings.append(f"{place} was not formatted by {name} (the call was cancelled).")
+                break
+            else:
+                self._warnings.append(f"{place} was formatted by {name}, the formatter that you have configured.")
+                said.append(text_block(f"{place} was then formatted by {name}: read it before you edit those lines."))
+        return said
 
     def _checked(self, output: ToolOutput, changes: Sequence[FileChange]) -> Any:
         """The tool's `meta`, or None and a warning where it is no JSON; and a look whether its presenter copes."""

@@ -27,6 +27,7 @@ from redline.sessions.gate import GateError, as_json
 from redline.sessions.store import StoreError
 from redline.tools.call import RunningCall
 from redline.tools.ending import CANCELLED, Ending, Problem, Status, said_of, tool_fault
+from redline.tools.formatter import Formatters
 from redline.tools.knowledge import Knowledge, seen_entries
 from redline.tools.mutation import Journal, to_its_end
 from redline.tools.recorder import Recorder
@@ -112,14 +113,17 @@ class Runner:
         *,
         workspace: Path,
         observer: Observer | None = None,
+        formatters: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """`observer`: finds what calls change behind the seam; None: nobody looks."""
+        """`observer`: finds what calls change behind the seam; None: nobody looks. `formatters`: commands by pattern of
+        paths, as for `Formatters`."""
         self.knowledge = Knowledge()
         self.sight = Sight(observer, log) if observer is not None else None
         self._toolset = toolset
         self._log = log
         self._permission = permission
         self._workspace = workspace
+        self._formatters = Formatters(formatters or {}, workspace)
         self._recorder = Recorder(redactor)
         told = self.sight.landed if self.sight is not None else None
         self._journal = Journal(files, store, log, self._recorder, told)
@@ -189,6 +193,7 @@ class Runner:
             knowledge=self.knowledge,
             permission=self._permission,
             workspace=self._workspace,
+            formatters=self._formatters,
             about_to_run=None if sight is None else lambda: sight.tell(turn),
         )
 

@@ -6,8 +6,9 @@ and locks are decided in one place; retries of a request are the provider's clie
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from redline.agents.agent import Host, Stop
@@ -22,7 +23,6 @@ from redline.tools.runner import Call, CallResult, Runner
 from redline.workspace.observe import Observer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
@@ -53,6 +53,8 @@ class BuiltinOptions:
     """A file that replaces the built-in system prompt."""
     step_limit: int = 100
     """Model requests in one turn."""
+    formatters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Commands that format what calls have changed, by pattern of paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class BuiltinFactory:
         observer = Observer(workspace, self.store, log.session, self.redactor)
         runner = Runner(
             self.toolset, self.files, self.store, log, host.permission, self.redactor,
-            workspace=workspace, observer=observer,
+            workspace=workspace, observer=observer, formatters=self.options.formatters,
         )  # fmt: skip
 
         def images(blob: str) -> bytes | None:
