@@ -90,10 +90,7 @@ class House:
         """Wait for a question; its row."""
 
         async def open_ones() -> list[dict[str, Any]]:
-            all_rows = await self.rows(session)
-            rows = [row for row in all_rows if row["kind"] == "permission"]
-            if all_rows and all_rows[-1]["kind"] == "turn_end" and not rows[count - 1 :]:
-                raise AssertionError(f"the turn ended without a question: {all_rows}")
+            rows = [row for row in await self.rows(session) if row["kind"] == "permission"]
             return [row for row in rows[count - 1 :] if row["outcome"] is None]
 
         await until(open_ones)

@@ -47,9 +47,9 @@ async def test_only_what_was_offered_is_an_answer(house: House) -> None:
     request = (await house.asked(session))["request"]
     for option in ("allow_everything", "unavailable", ""):
         body = {"request": request, "option": option}
-        assert (await house.post(f"sessions/{session}/permission", body, status=422))["code"] == "NO_OPTION"
+        assert (await house.post(f"sessions/{session}/permission", body, status=409))["code"] == "NO_OPTION"
     unknown = {"request": "no-such-request", "option": "allow_once"}
-    assert (await house.post(f"sessions/{session}/permission", unknown, status=422))["code"] == "NO_OPTION"
+    assert (await house.post(f"sessions/{session}/permission", unknown, status=409))["code"] == "NO_OPTION"
     assert (await house.asked(session))["outcome"] is None
 
 

@@ -106,7 +106,7 @@ async def _status(house: House, session: str, status: str) -> bool:
 
 async def test_a_session_needs_a_folder_a_model_and_an_agent_that_are_there(house: House) -> None:
     async def refused(**body: str) -> tuple[str, bool]:
-        answer = await house.post("sessions", {"folder": str(house.workspace), **body}, status=422)
+        answer = await house.post("sessions", {"folder": str(house.workspace), **body}, status=409)
         return answer["code"], bool(answer["remedy"])
 
     assert await refused(folder=str(house.folder / "nowhere")) == ("FOLDER", True)

@@ -35,11 +35,10 @@ _STATUS: Mapping[str, int] = {
     "NO_SESSION": 404, "NO_ROW": 404, "NO_FILE": 404, "NO_IMAGE": 404, "NO_STREAM": 404, "NO_PLAN": 404,
     "NOT_FOUND": 404, "NO_TURN": 404,
     "OUTSIDE_WORKSPACE": 403,
-    "BUSY": 409, "RUNNING": 409, "NOT_KEPT": 409, "NO_CHANGE": 409, "SECOND_WRITER": 409,
-    "FOLDER": 422, "NO_AGENT": 422, "NO_MODEL": 422, "NO_OPTION": 422, "NOT_REGULAR": 422,
     "STOPPING": 503, "NO_SPACE": 507,
 }  # fmt: skip
-"""Of a code; of others, by the kind of error."""
+"""Of a code. Of others: 409 where what was asked for cannot be done as things are, 500 where the store failed; 422 says
+only that the request has not the shape of the contract."""
 
 
 class Dashboard:
@@ -100,8 +99,8 @@ def _api(dashboard: Dashboard, here: Path, static: Path) -> FastAPI:
 def _answer_errors(api: FastAPI) -> None:
     async def known(_: Request, error: Exception) -> JSONResponse:
         code = str(getattr(error, "code", ""))
-        otherwise = {UndoRefused: 409, GatewayError: 422, FileError: 422}.get(type(error), 500)
-        return _answer(_STATUS.get(code, otherwise), problem(error))
+        fault = isinstance(error, StoreError | BytesError) and code not in ("BUSY", "AMBIGUOUS")
+        return _answer(_STATUS.get(code, 500 if fault else 409), problem(error))
 
     for kind in (GatewayError, StoreError, BytesError, FileError, UndoRefused):
         api.add_exception_handler(kind, known)
