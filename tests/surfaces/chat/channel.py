@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 class Channel:
     name: str = "slack"
     measure: Measure = PLATFORMS[0].measure
-    pace: Pace = field(default_factory=Pace)
+    tempo: Pace = field(default_factory=Pace)
     stands: dict[str, Page] = field(default_factory=dict)
     calls: list[tuple[float, str, str]] = field(default_factory=list)
     """When, what, and what came of it."""
     answers: list[BaseException | None] = field(default_factory=list)
     """To the next calls."""
     seconds: float = 0.0
+
+    def pace(self, channel: str) -> Pace:
+        return self.tempo
 
     async def post(self, place: Place, message: Message) -> str:
         return await self._call("post", message)

@@ -22,7 +22,7 @@ QUICK = Pace(gap=0.0, burst=1000, refill=0.001)
 
 
 def _channel(name: str = "slack") -> Channel:
-    return Channel(name=name, pace=QUICK)
+    return Channel(name=name, tempo=QUICK)
 
 
 async def _turn_over(channel: Channel, turn: int = 1) -> None:

@@ -76,6 +76,7 @@ class Desk:
         self._shown: dict[Place, _Shown] = {}
         self._doors: dict[Place, asyncio.Lock] = {}
         self._told: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Bring to its end what an earlier process began: open turns, questions that nobody can answer any more."""
@@ -87,6 +88,9 @@ class Desk:
                 self._places.done(begun.flow)
 
     async def close(self) -> None:
+        """What stands in the outboxes is delivered, for some seconds at most."""
+        for task in self._tasks:
+            task.cancel()
         for shown in self._shown.values():
             shown.subscription.close()
         await asyncio.gather(*(outbox.close() for outbox in self._outboxes.values()))
@@ -101,6 +105,17 @@ class Desk:
         )
 
     # What people do.
+
+    def take(self, place: Place, text: str, person: Person) -> None:
+        """A message, dealt with beside whatever else comes: a platform wants its acknowledgement at once."""
+        task = asyncio.get_running_loop().create_task(self.heard(place, text, person))
+        self._tasks.add(task)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("A message from %s could not be dealt with", self._platform.name, exc_info=error)
 
     async def heard(self, place: Place, text: str, person: Person) -> None:
         """A message. Whoever is not on the list is told so once, with the id that the list would need."""
@@ -276,12 +291,14 @@ class Desk:
     def _say(self, place: Place, *parts: Part) -> None:
         """Something that is no row of a session."""
         name = f"{self._platform.name}/{place.channel}/{place.thread}/say/{secrets.token_hex(8)}"
-        pages = paginate(parts, self._platform.measure)
-        self._outbox(place).show(Begun(name, place, "", 0), lambda: pages, urgent=True, final=True)
+        platform = self._platform
+        self._outbox(place).show(
+            Begun(name, place, "", 0), lambda: paginate(parts, platform.measure), urgent=True, final=True
+        )
 
     def _outbox(self, place: Place) -> Outbox:
         if place.channel not in self._outboxes:
-            self._outboxes[place.channel] = Outbox(self._platform, self._places)
+            self._outboxes[place.channel] = Outbox(self._platform, self._places, place.channel)
         return self._outboxes[place.channel]
 
 

@@ -58,15 +58,16 @@ class _Call:
 
 
 class Outbox:
-    def __init__(self, platform: Platform, places: Places) -> None:
+    def __init__(self, platform: Platform, places: Places, channel: str = "") -> None:
         self._platform = platform
+        self._pace = platform.pace(channel)
         self._places = places
         self._flows: dict[str, Flow] = {}
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
         self._not_before = 0.0
-        self._tokens = float(platform.pace.burst)
+        self._tokens = float(self._pace.burst)
         self._counted = 0.0
         self._faults = 0
         self._served = 0
@@ -163,7 +164,7 @@ class Outbox:
 
     def _delay(self, *, urgent: bool) -> float:
         now = asyncio.get_running_loop().time()
-        pace = self._platform.pace
+        pace = self._pace
         self._tokens = min(float(pace.burst), self._tokens + (now - self._counted) / pace.refill)
         self._counted = now
         wait = self._not_before - now
@@ -173,7 +174,7 @@ class Outbox:
 
     def _spend(self) -> None:
         self._tokens = max(0.0, self._tokens - 1)
-        self._not_before = asyncio.get_running_loop().time() + self._platform.pace.gap
+        self._not_before = asyncio.get_running_loop().time() + self._pace.gap
 
     async def _make(self, flow: Flow, call: _Call) -> None:
         try:

@@ -51,7 +51,9 @@ class Platform(Protocol):
     name: str
     """As the surface's name in the log."""
     measure: Measure
-    pace: Pace
+    """May change while the process lives, where a platform turns out to know less."""
+
+    def pace(self, channel: str) -> Pace: ...
 
     async def post(self, place: Place, message: Message) -> str:
         """The message's id for `edit`."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from redline.gateway.room import Room
     from redline.surfaces.chat.cards import Setting
     from redline.surfaces.chat.outbox import Outbox
-    from redline.surfaces.chat.parts import Page
     from redline.surfaces.chat.places import Places
     from redline.surfaces.chat.platform import Place, Platform
     from redline.tools.permission import PermissionOutcome
@@ -96,7 +95,7 @@ class Screen:
             if not row.turn and not isinstance(row, TurnEndRow):
                 lone = made_from.TurnParts(self._setting)
                 lone.add(row)
-                self._post(self._begun(row.id), lone.parts)
+                self._post(self._begun(row.id), lambda lone=lone: lone.parts)  # type: ignore[misc]
             if isinstance(row, PermissionRow) and row.outcome is not None:
                 self._settle(row)
 
@@ -165,12 +164,10 @@ class Screen:
         self._draw_turn(turn)
 
     def _draw_turn(self, turn: _Turn) -> None:
-        measure = self._platform.measure
+        def parts() -> list[Part]:
+            return [*turn.parts.parts, *turn.tail(waiting=bool(self.questions))]
 
-        def pages() -> list[Page]:
-            return paginate([*turn.parts.parts, *turn.tail(waiting=bool(self.questions))], measure)
-
-        self._outbox.show(turn.begun, pages, urgent=turn.ended, final=turn.ended)
+        self._post(turn.begun, parts, urgent=turn.ended, final=turn.ended)
 
     def _begin_turn(self, number: int, rows: Sequence[AnyRow]) -> Begun | None:
         """None: the turn is over and was never shown here, so a late change of it is not news."""
@@ -211,13 +208,11 @@ class Screen:
         parts = question.parts
         if question.settled:
             parts = [Text(question.settled, "strong") if isinstance(part, Buttons) else part for part in parts]
-        measure = self._platform.measure
-        final = bool(question.settled)
-        self._outbox.show(question.flow, lambda: paginate(parts, measure), urgent=True, final=final)
+        self._post(question.flow, lambda: parts, final=bool(question.settled))
 
-    def _post(self, begun: Begun, parts: list[Part]) -> None:
-        measure = self._platform.measure
-        self._outbox.show(begun, lambda: paginate(parts, measure), urgent=True, final=True)
+    def _post(self, begun: Begun, parts: Callable[[], list[Part]], *, urgent: bool = True, final: bool = True) -> None:
+        platform = self._platform
+        self._outbox.show(begun, lambda: paginate(parts(), platform.measure), urgent=urgent, final=final)
 
     def _begun(self, name: str, turn: int = 0) -> Begun:
         flow = f"{self.name}/{self.place.channel}/{self.place.thread}/{self.room.session}/{name}"

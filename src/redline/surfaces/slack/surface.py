@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import logging
 import re
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -22,12 +20,10 @@ from redline.surfaces.slack.blocks import escaped
 from redline.surfaces.slack.calls import SlackCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import Mapping
 
     from redline.gateway.gateway import Gateway
     from redline.surfaces.chat.places import Places
-
-_log = logging.getLogger(__name__)
 
 BASE_URL = "https://slack.com/api/"
 _REMEMBERED = 1000
@@ -57,7 +53,6 @@ class SlackSurface:
         self._handler = AsyncSocketModeHandler(self._app, access.app_token)
         self._bot = ""
         self._seen: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._tasks: set[asyncio.Task[None]] = set()
         self._app.event("app_mention")(self._mentioned)
         self._app.event("message")(self._message)
         self._app.command("/redline")(self._slash)
@@ -75,8 +70,6 @@ class SlackSurface:
 
     async def __aexit__(self, *_: object) -> None:
         await self._handler.close_async()  # type: ignore[no-untyped-call]
-        for task in self._tasks:
-            task.cancel()
         await self.desk.close()
 
     async def _connect(self) -> None:
@@ -113,7 +106,7 @@ class SlackSurface:
         await ack()
         person = Person(str(command["user_id"]), str(command.get("user_name", "")))
         text = "/" + (str(command.get("text", "")).strip() or "help")
-        self._begin(self.desk.heard(Place(str(command["channel_id"])), text, person))
+        self.desk.take(Place(str(command["channel_id"])), text, person)
 
     async def _button(self, ack: Any, body: Mapping[str, Any], action: Mapping[str, Any]) -> None:
         await ack()
@@ -146,17 +139,7 @@ class SlackSurface:
         if len(self._seen) > _REMEMBERED:
             self._seen.popitem(last=False)
         text = plain(str(event.get("text", "")), self._bot)
-        self._begin(self.desk.heard(place, text, Person(str(event.get("user", "")), "")))
-
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._over)
-
-    def _over(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("A message from Slack could not be dealt with", exc_info=error)
+        self.desk.take(place, text, Person(str(event.get("user", "")), ""))
 
 
 _LINK = re.compile(r"<(?P<what>[^<>|]+)(?:\|(?P<label>[^<>]*))?>")
