@@ -6,6 +6,7 @@ answered, `noise` is written before anything else, `stderr` to there; `prompts` 
     {"send": update}             a session/update
     {"raw": text}                a line as it is
     {"write": path, "text": t}   a file, behind the client's back; {"append": …}, {"delete": path}, {"chmod": path}
+    {"run": command}             a command of the shell, in the workspace
     {"ask": toolCall}            a permission request; `options` if not the usual; the rest only where it is allowed
     {"call": method, "params"}   any request to the client; its answer is sent as a message of the agent
     {"sleep": seconds}, {"hang": true}, {"exit": code}
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -129,6 +131,9 @@ class Puppet:
             self.path(step["delete"]).unlink()
         elif "move" in step:
             self.path(step["move"]).rename(self.path(step["to"]))
+        elif "run" in step:
+            subprocess.run(step["run"], shell=True, cwd=self.workspace, check=True, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
         elif "chmod" in step:
             self.path(step["chmod"]).chmod(0o755)
         elif "ask" in step:
