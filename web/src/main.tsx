@@ -3,7 +3,7 @@ import { render } from "preact";
 import { App } from "./app/App.js";
 import { listenToKeys } from "./app/keyboard.js";
 import { connection, leaveSession, openSession, sessionIn, sessionList, title } from "./app/page.js";
-import { viewers } from "./diff/viewer.js";
+import { prepareViewer, viewers } from "./diff/viewer.js";
 import { messages } from "./i18n/language.js";
 import { loadMarkdown } from "./markdown/Markdown.js";
 import { applySettings } from "./settings/settings.js";
@@ -38,3 +38,4 @@ effect(() => {
 
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);
+prepareViewer();

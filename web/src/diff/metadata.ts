@@ -15,7 +15,7 @@ type ViewerHunk = FileDiffMetadata["hunks"][number];
 export function metadataOf(change: Change, sides: Sides | null, after = 0): FileDiffMetadata {
   const whole = sides === null ? null : wholeLines(change, sides);
   const data: FileDiffMetadata = {
-    name: visible(change.path),
+    name: visible(change.name),
     type: typeOf(change),
     hunks: [],
     splitLineCount: 0,
@@ -26,7 +26,7 @@ export function metadataOf(change: Change, sides: Sides | null, after = 0): File
     deletionCharacterCount: 0,
     additionCharacterCount: 0,
   };
-  if (change.old_path !== null) data.prevName = visible(change.old_path);
+  if (change.old_path !== null) data.prevName = visible(change.old_name ?? change.old_path);
   let end = after;
   for (const hunk of change.hunks) {
     const shown = viewerHunk(hunk, data, whole !== null);

@@ -2,6 +2,7 @@
 
 import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { everything } from "../app/everything.js";
 
 /** How far outside of the view something is made ready. */
 const MARGIN = "500px 0px";
@@ -25,7 +26,7 @@ export function watchNearness(element: Element, tell: (near: boolean) => void): 
 }
 
 export function useNear(box: RefObject<Element | null>): boolean {
-  const [near, setNear] = useState(false);
-  useEffect(() => (box.current === null ? undefined : watchNearness(box.current, setNear)), []);
+  const [near, setNear] = useState(everything);
+  useEffect(() => (box.current === null || everything ? undefined : watchNearness(box.current, setNear)), []);
   return near;
 }

@@ -32,6 +32,18 @@ export function loadViewer(): Promise<typeof import("@pierre/diffs")> {
   return library;
 }
 
+/** Makes everything ready that the first card needs, in a moment when nothing else is to be done. */
+export function prepareViewer(): void {
+  const idle = window.requestIdleCallback ?? ((run: () => void) => setTimeout(run, 1_000));
+  idle(() => {
+    loadViewer()
+      .then((viewer) =>
+        viewer.preloadHighlighter({ themes: [LIGHT, DARK], langs: [], preferredHighlighter: "highlights" }),
+      )
+      .catch(() => {}); // the card that needs it says so
+  });
+}
+
 /** Draws a change into `wrapper`; resolves when its lines stand there. Rejects where it cannot be drawn. */
 export async function mountViewer(
   wrapper: HTMLElement,

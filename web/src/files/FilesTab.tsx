@@ -107,7 +107,7 @@ function Touched({ session, file, look }: { session: string; file: TouchedFile; 
           {words[file.on_disk]}
         </span>
         <span data-part="git-state">
-          git: {state === undefined ? t.looking : t.states[state]}{" "}
+          {t.git} {state === undefined ? t.looking : t.states[state]}{" "}
           {change !== null && <Counts counts={countsOf(change)} />}
         </span>
       </p>

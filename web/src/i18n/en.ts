@@ -312,6 +312,7 @@ export const en = {
     none: "No file was touched yet.",
     refresh: "Look again",
     looking: "Looking",
+    git: "git:",
     states: {
       clean: "as in the last commit",
       modified: "differs from the last commit",

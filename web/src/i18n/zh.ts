@@ -304,6 +304,7 @@ export const zh: Messages = {
     none: "还没有涉及任何文件。",
     refresh: "重新查看",
     looking: "正在查看",
+    git: "git：",
     states: {
       clean: "与最近一次提交相同",
       modified: "与最近一次提交不同",

@@ -43,6 +43,8 @@ const ALLOWED = {
     "ul",
   ],
   ALLOWED_ATTR: ["class", "data-part", "href", "rel", "start", "target", "tabindex", "title"],
+  // The pattern below is for addresses, and would take these away.
+  ADD_URI_SAFE_ATTR: ["data-part", "rel", "start", "tabindex", "target"],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
   ALLOW_DATA_ATTR: false,
 };

@@ -1,5 +1,6 @@
 /** A session that is open on this page: its rows, its state, what was chosen in it, and how it is kept up to date. */
 import { signal } from "@preact/signals";
+import { everything } from "../app/everything.js";
 import { Choices } from "../settings/choices.js";
 import type { Cursor, StreamEvent } from "../stream/connection.js";
 import { Book, type Delta } from "../transcript/book.js";
@@ -40,6 +41,7 @@ export class OpenSession {
       this.before.value = page.before;
       this.book.upsert(page.rows);
       this.state.value = state;
+      while (everything && this.before.peek() !== null && this.problem.peek() === null) await this.loadEarlier();
     } catch (error) {
       if (!this.#closed) this.problem.value = problemOf(error);
     } finally {

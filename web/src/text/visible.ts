@@ -13,7 +13,7 @@ export interface Piece {
 /** Enough to know that nothing has to be done: printable ASCII. */
 const PLAIN = /^[\x20-\x7e]*$/;
 const SUSPECT =
-  /[\p{C}\p{Zl}\p{Zp}]|(?![ \u3000])\p{Zs}|[\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]|\u034f|[\u180b-\u180f]|[\ufe00-\ufe0f]|[\u{e0100}-\u{e01ef}]/u;
+  /^\p{M}|[\p{C}\p{Zl}\p{Zp}]|(?![ \u3000])\p{Zs}|[\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]|\u034f|[\u180b-\u180f]|[\ufe00-\ufe0f]|[\u{e0100}-\u{e01ef}]/u;
 const BLANK = new Set([0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2800, 0x3164, 0xffa0]);
 const NOT_SEEN = /[\p{Cc}\p{Cf}\p{Cn}\p{Zl}\p{Zp}]/u;
 const SPACE = /\p{Zs}/u;

@@ -1,6 +1,7 @@
 import { useSignalEffect } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { everything } from "../app/everything.js";
 import { Icon } from "../app/Icon.js";
 import { ProblemNote } from "../app/ProblemNote.js";
 import { messages } from "../i18n/language.js";
@@ -31,7 +32,7 @@ export function Transcript({ session }: { session: OpenSession }): VNode {
 
   // The oldest rows go while nobody looks at them.
   useSignalEffect(() => {
-    if (session.book.appended.value > 0 && keeper.current?.following.peek()) {
+    if (session.book.appended.value > 0 && keeper.current?.following.peek() && !everything) {
       session.trim();
     }
   });
