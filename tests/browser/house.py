@@ -210,12 +210,14 @@ class House:
 
         return self.run(play()), base / "workspace"
 
-    def written(self, events: Iterable[tuple[str, dict[str, Any]]], workspace: Path) -> str:
+    def written(
+        self, events: Iterable[tuple[str, dict[str, Any]]], workspace: Path, model: str = "script:none.json"
+    ) -> str:
         """Append events to a new session, through the gate and the door as any writer; its id."""
 
         async def write() -> str:
             async with Archive.open(self.data) as archive:
-                with await archive.start(workspace, "builtin", model="written", surface="terminal") as session:
+                with await archive.start(workspace, "builtin", model=model, surface="terminal") as session:
                     for type_, data in events:
                         await session.log.append(type_, data)
                     return session.log.session

@@ -6,12 +6,16 @@ import re
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
+from playwright.sync_api import expect
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+    from playwright.sync_api import APIResponse, Browser, ConsoleMessage, Locator, Page, Request
 
     from browser.house import Server
+
+TRANSCRIPT = "[data-part=transcript]"
 
 LOST = re.compile(r"net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE)")
 """What a browser's console says when a server is gone; a test that ends the server expects it."""
@@ -54,6 +58,66 @@ class Visitor:
         page.on("pageerror", lambda error: self._complain(f"error in the page: {error}"))
         page.on("request", self._asked)
         return page
+
+    def open(self, session: str) -> Page:
+        """Go to a session; returns once its rows stand there."""
+        self.page.goto(f"{self.server.origin}/#/s/{session}")
+        self.page.locator(f"{TRANSCRIPT} [data-row]").first.wait_for()
+        return self.page
+
+    def ask(self, method: str, path: str, body: object = None) -> APIResponse:
+        """A request as the page would send it, with its cookie."""
+        return self.context.request.fetch(
+            f"{self.server.origin}{path}",
+            method=method,
+            headers={"Origin": self.server.origin},
+            **({} if body is None else {"data": body}),  # type: ignore[arg-type]
+        )
+
+    def begin(self, folder: Path, model: str, prompt: str = "") -> str:
+        """Start a session of the built-in agent in the server itself; its id."""
+        answer = self.ask("POST", "/api/sessions", {"folder": str(folder), "agent": "builtin", "model": model})
+        assert answer.status == 201, answer.text()
+        session: str = answer.json()["session"]
+        if prompt:
+            self.open_empty(session)
+            self.prompt(prompt)
+        return session
+
+    def open_empty(self, session: str) -> Page:
+        self.page.goto(f"{self.server.origin}/#/s/{session}")
+        self.page.locator("[data-part=prompt]").wait_for()
+        return self.page
+
+    def prompt(self, text: str) -> None:
+        """Type into the composer and send."""
+        self.page.locator("[data-part=prompt]").fill(text)
+        self.page.keyboard.press("Enter")
+
+    def set(self, setting: str, value: str) -> None:
+        """Choose something in the settings."""
+        self.page.locator("[data-part=settings]").click()
+        self.page.locator(f"[data-part=setting-{setting}] [data-value={value}]").click()
+        self.page.keyboard.press("Escape")
+        expect(self.page.locator("[data-part=settings-dialog]")).to_have_count(0)
+
+    def unfold(self) -> None:
+        """Open the steps of every turn."""
+        folded = self.page.locator(f"{TRANSCRIPT} [data-part=steps][data-open=false] > button")
+        while folded.count() > 0:
+            folded.first.click()
+
+    def row(self, call: str) -> Locator:
+        """Of a call of the first turn."""
+        return self.page.locator(f'[data-row="tool:1:{call}"]')
+
+    def file(self, name: str) -> Locator:
+        """The line and diff of a file on a card in the transcript."""
+        return self.page.locator(f'{TRANSCRIPT} [data-card] [data-file$="/{name}"]')
+
+    def viewers(self, within: Locator | None = None) -> int:
+        """Diff viewers that are mounted."""
+        return (within or self.page.locator("body")).locator("diffs-container").count()
 
     def photograph(self, path: Path) -> None:
         path.parent.mkdir(exist_ok=True)
