@@ -169,12 +169,11 @@ class Call:
         changes, faults = fields.changes(data, "changes", self.changes)
         self._warn(faults)
         ended = ended or _rank(_WORDS.get(fields.text(data, "status"), "proposed")) >= 2 or self.ended
-        landed = tuple(
-            change for change in changes if change.provenance in _ON_DISK or (ended and change.provenance == "reported")
-        )
+        on_disk = (*_ON_DISK, "reported") if ended else _ON_DISK
+        landed = tuple(change for change in changes if change.provenance in on_disk)
         if landed:
             self.changes = landed
-        proposed = tuple(change for change in changes if change not in landed)
+        proposed = tuple(change for change in changes if change.provenance not in on_disk)
         if proposed:
             self.proposed = proposed
         if data.get("observed") is True:
