@@ -2,9 +2,9 @@ import type { VNode } from "preact";
 import { formatNumber, messages } from "../i18n/language.js";
 import { diffstat, type Counts as Numbers } from "./change.js";
 
-/** `−1 +2`, with ≥ or ≈ before each where they are bounds. Coloured only where the change is on disk. */
+/** `−1 +2`; nothing where no line changed; with ≥ or ≈ before each where they are bounds. Coloured only where the change is on disk. */
 export function Counts({ counts, quiet = false }: { counts: Numbers | null; quiet?: boolean }): VNode | null {
-  if (counts === null) return null;
+  if (counts === null || (counts.removed === 0 && counts.added === 0)) return null;
   const t = messages().card;
   const bound = counts.bound === "≥" ? `${t.atLeast} ` : counts.bound === "≈" ? `${t.about}: ` : "";
   const [removed, added] = [formatNumber(counts.removed), formatNumber(counts.added)];

@@ -21,20 +21,19 @@ export function fileForm(change: Change): "full" | "summary" {
   return change.truncated || change.hunks_omitted || change.diff_lines > FULL_LINES ? "summary" : "full";
 }
 
-/** Null where no line changed or nobody can count. */
+/** Null where nobody can count. */
 export function countsOf(change: Change): Counts | null {
   if (change.file_type === "binary" || change.file_type === "unknown") return null;
-  const counts = { removed: change.removed, added: change.added, bound: boundOf(change) };
-  return counts.removed === 0 && counts.added === 0 ? null : counts;
+  return { removed: change.removed, added: change.added, bound: boundOf(change) };
 }
 
 export function countsOfTotal(total: NetTotal, partial: boolean): Counts | null {
-  if (!total.counted || total.file_type === "binary" || total.added + total.removed === 0) return null;
+  if (!total.counted || total.file_type === "binary") return null;
   const bound = partial ? "≥" : !total.exact ? "≈" : "";
   return { removed: total.removed, added: total.added, bound };
 }
 
-/** The sum over those that can be counted; a bound where one of them is. */
+/** The sum over those that can be counted: a lower bound where one of them cannot. */
 export function sumOf(counts: readonly (Counts | null)[]): Counts | null {
   const known = counts.filter((one) => one !== null);
   if (known.length === 0) return null;
@@ -42,7 +41,7 @@ export function sumOf(counts: readonly (Counts | null)[]): Counts | null {
   return {
     removed: known.reduce((sum, one) => sum + one.removed, 0),
     added: known.reduce((sum, one) => sum + one.added, 0),
-    bound: bounds.has("≈") ? "≈" : bounds.has("≥") ? "≥" : "",
+    bound: bounds.has("≥") || known.length < counts.length ? "≥" : bounds.has("≈") ? "≈" : "",
   };
 }
 

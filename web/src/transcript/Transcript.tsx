@@ -16,12 +16,13 @@ export function Transcript({ session }: { session: OpenSession }): VNode {
   const t = messages();
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
+  const room = useRef<HTMLDivElement>(null);
   const keeper = useRef<Keeper | null>(null);
   const reading = useMemo<Reading>(() => ({ session, keeper: () => keeper.current }), [session]);
 
   useLayoutEffect(() => {
-    if (scroller.current === null || content.current === null) return;
-    const own = new Keeper(scroller.current, content.current);
+    if (scroller.current === null || content.current === null || room.current === null) return;
+    const own = new Keeper(scroller.current, content.current, room.current);
     keeper.current = own;
     own.toEnd();
     return () => {
@@ -57,6 +58,7 @@ export function Transcript({ session }: { session: OpenSession }): VNode {
           ))}
           {session.loading.value && <p class="quiet-word loading">{t.app.loading}</p>}
         </div>
+        <div ref={room} />
       </div>
       <ToEnd session={session} keeper={() => keeper.current} />
       <Announcer session={session} />

@@ -41,15 +41,16 @@ describe("counts", () => {
 
   it("are none where there are no lines to count", () => {
     expect(countsOf(change({ file_type: "binary" }))).toBeNull();
-    expect(countsOf(change({ hunks: [], added: 0, removed: 0 }))).toBeNull();
+    expect(countsOf(change({ file_type: "unknown" }))).toBeNull();
   });
 
   it("add up, and a bound among them makes the sum a bound", () => {
-    expect(sumOf([countsOf(change()), null, countsOf(change({ exact: false }))])).toEqual({
+    expect(sumOf([countsOf(change()), countsOf(change({ exact: false }))])).toEqual({
       removed: 2,
       added: 4,
       bound: "≈",
     });
+    expect(sumOf([countsOf(change()), null])).toEqual({ removed: 1, added: 2, bound: "≥" });
     expect(sumOf([null])).toBeNull();
   });
 
