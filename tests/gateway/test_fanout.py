@@ -97,6 +97,27 @@ async def test_streamed_text_that_had_to_be_dropped_comes_with_the_row() -> None
     assert slow.rows["agent:1:m"].text == big + "more"  # type: ignore[union-attr]
 
 
+async def test_a_surface_that_comes_in_the_middle_of_a_message_gets_its_text_with_the_row() -> None:
+    feed = Feed()
+    late = Screen()
+    feed.delta("m", "not ")
+    feed.fanout.subscribe(late)
+    feed.fanout.take_text(TextDelta("m", 1, "assistant/message", "seen", offset=4))
+    feed.fanout.take_text(TextDelta("next", 1, "assistant/message", "whole"))
+    assert await feed.fanout.drain(1)
+    assert late.streamed == ["whole"]
+
+
+async def test_an_event_that_was_taken_before_is_passed_over() -> None:
+    feed = Feed()
+    screen = Screen()
+    feed.fanout.subscribe(screen)
+    feed.part("m", "once")
+    feed.fanout.take(Event("s", 1, 0, "assistant/message", {"turn": 1, "message": "m", "text": "once"}))
+    assert await feed.fanout.drain(1)
+    assert [row.text for row in screen.rows.values() if row.kind == "agent"] == ["once"]
+
+
 async def test_a_surface_starts_from_its_cursor() -> None:
     feed = Feed()
     for number in range(4):

@@ -225,6 +225,25 @@ class StoreContract:
         assert await store.turn_start("s", 3) is None
         assert await store.turn_start("nobody", 1) is None
 
+    async def test_knows_where_the_turns_around_an_event_begin(self, store: Store) -> None:
+        turns = {3: 1, 6: 2}
+        for seq in range(1, 9):
+            kind = "turn/started" if seq in turns else "notice/raised"
+            await store.append([event("s", seq, kind, turn=turns.get(seq, 0))], durable=False)
+        found = [await store.turn_bounds("s", seq) for seq in (1, 2, 3, 5, 6, 8, 99)]
+        assert found == [(1, 3), (1, 3), (3, 6), (3, 6), (6, None), (6, None), (6, None)]
+        assert await store.turn_bounds("nobody", 5) == (1, None)
+
+    async def test_reads_events_by_their_type(self, store: Store) -> None:
+        kinds = ["session/started", "turn/started", "user/message", "turn/ended", "turn/started", "turn/ended"]
+        written = [event("s", seq, kind, turn=1) for seq, kind in enumerate(kinds, 1)]
+        await store.append(written, durable=False)
+        assert await store.of_types("s", ["turn/started", "turn/ended"]) == [*written[1:2], *written[3:]]
+        assert await store.of_types("s", ["turn/started"], after=2) == [written[4]]
+        assert await store.of_types("s", ["turn/started", "turn/ended"], after=1, before=5) == [written[1], written[3]]
+        assert await store.of_types("s", ["plan/updated"]) == []
+        assert await store.of_types("nobody", ["turn/started"]) == []
+
     async def test_an_intent_is_open_until_its_call_is_answered(self, store: Store) -> None:
         def intent(seq: int, turn: int, call: str) -> Event:
             return event("s", seq, "file/intent", turn=turn, call=call, path=f"/w/{seq}")

@@ -156,15 +156,14 @@ class Room:
         seq = self.seq
         tail = sorted(self.rows, key=lambda row: row.seq)
         rows = tail if before is None else [row for row in tail if row.seq < before]
-        if len(rows) < limit and self._start > 1:
+        if len(rows) <= limit and self._start > 1:  # one more than asked for tells whether there are earlier ones
             end = self._start if before is None else min(before, self._start)
-            rows = await self._pages.before(end, limit - len(rows), self._undone) + rows
+            rows = await self._pages.before(end, limit + 1 - len(rows), self._undone) + rows
         first = max(0, len(rows) - limit)
         while first > 0 and rows[first - 1].seq == rows[first].seq:
             first -= 1
         kept = rows[first:]
-        begun = not kept or (first == 0 and len(rows) < limit)
-        return Page(kept, None if begun else kept[0].seq, seq)
+        return Page(kept, kept[0].seq if first else None, seq)
 
     async def row(self, id_: str) -> AnyRow | None:
         """A row by its id, also one of before the tail."""
