@@ -16,7 +16,8 @@ they do not know and keep its place. A file change inside `data` is the JSON for
 | turn/started        | turn (from 1), source (the surface, or "undo"), rule; paths?: of an undo                       |
 | turn/ended          | turn, reason: completed, cancelled, failed, limit, interrupted; error?: {code, message, remedy}|
 | user/message        | turn, content: blocks                                                                          |
-| assistant/message   | turn, message (id), text: a further part of that message; parts of one id join without a gap   |
+| assistant/message   | turn, message (id), text: a further part of that message; parts of one id join without a gap;  |
+|                     | meta?: what a foreign agent sent beside that part                                              |
 | assistant/thought   | the same                                                                                       |
 | plan/updated        | turn, entries: {content, status}                                                               |
 | usage/updated       | turn, model, input_tokens, output_tokens, cached_tokens, cost (US dollars, null: unknown);     |

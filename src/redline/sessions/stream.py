@@ -59,14 +59,19 @@ class TextStream:
         self._commits: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
         self._closed = False
+        self._meta: Any = None
 
-    async def write(self, delta: str) -> None:
-        """Show and keep a further piece of the message."""
+    async def write(self, delta: str, meta: Any = None) -> None:
+        """Show and keep a further piece of the message. `meta`: JSON that came with it and is kept beside it; a piece
+        with one is committed at once instead of being shown before."""
         if self._closed:
             raise ValueError(f"message {self._message} is closed")
         self._raise()
+        if meta != self._meta:
+            await self._commit()
+            self._meta = meta
         self._show(self._text.feed(escaped(delta)))
-        if self._size >= COMMIT_CHARACTERS:
+        if self._size >= COMMIT_CHARACTERS or self._meta is not None:
             await self._commit()
 
     async def close(self) -> None:
@@ -85,7 +90,8 @@ class TextStream:
     def _show(self, text: str) -> None:
         if not text:
             return
-        self._log.tell_text(TextDelta(self._message, self._turn, self._type, text, self._shown))
+        if self._meta is None:
+            self._log.tell_text(TextDelta(self._message, self._turn, self._type, text, self._shown))
         self._shown += len(text)
         self._waiting.append(text)
         self._size += len(text)
@@ -107,7 +113,10 @@ class TextStream:
     async def _commit(self) -> None:
         text, self._waiting, self._size = "".join(self._waiting), [], 0
         if text:
-            await self._log.append_masked(self._type, {"turn": self._turn, "message": self._message, "text": text})
+            data = {"turn": self._turn, "message": self._message, "text": text}
+            if self._meta is not None:
+                data["meta"] = self._log.redactor.mask_json(self._meta)[0]
+            await self._log.append_masked(self._type, data)
 
     def _raise(self) -> None:
         if self._error is not None:

@@ -85,6 +85,7 @@ class Call:
         self.title = fields.optional_text(data, "title") or self.title
         if "arguments" in data:
             self.arguments = data["arguments"]
+        self._take_notes(data)
         proposed, faults = fields.changes(data, "proposed")
         if proposed:
             self.proposed = proposed
@@ -104,6 +105,7 @@ class Call:
         if isinstance(data.get("locations"), list):
             self.locations = fields.locations(data, "locations")
         self._take_arguments(data)
+        self._take_notes(data)
         self._take_changes(data)
         self._advance(fields.text(data, "status"))
         if self.ended and fields.text(data, "status"):
@@ -184,6 +186,11 @@ class Call:
         if "arguments" in data:
             self.arguments = data["arguments"]
 
+    def _take_notes(self, data: Data) -> None:
+        """Of a foreign agent's call, before its end."""
+        if "meta" in data and not self.has_result:
+            self.meta = data["meta"]
+
     def _keep_reported(self) -> None:
         """An agent that finishes without repeating its diff did what it had reported. (What our own runner proposed
         is marked as proposed, and never becomes a change without a result that says so. Neither does a report where the
@@ -235,8 +242,11 @@ class Call:
 
     def _raw(self) -> dict[str, Any]:
         meta = self.meta if isinstance(self.meta, Mapping) else {}
-        raw = {name: meta[name] for name in ("rawOutput", "_meta", "content") if name in meta}
-        return raw if self.arguments is None else {"rawInput": self.arguments, **raw}
+        raw = {name: meta[name] for name in ("rawOutput", "_meta", "name", "content") if name in meta}
+        if raw.get("content") == "text":  # one text, which stands in the result
+            raw["content"] = [{"type": "content", "content": dict(block)} for block in self.content]
+        said = {"title": self.title, "rawInput": self.arguments, "locations": [_told(one) for one in self.locations]}
+        return {**{name: value for name, value in said.items() if value is not None and value != []}, **raw}
 
     def _call_view(self, views: Views) -> ToolCallView:
         view = views.call(
@@ -259,6 +269,10 @@ class Call:
         is_error = self.status not in ("completed", "applied")
         result = ToolResult(self.content, is_error, self.changes, self.meta)
         return views.result(self.name, self.arguments, result, kind=self.kind)
+
+
+def _told(place: Location) -> dict[str, Any]:
+    return {"path": place.path} if place.line is None else {"path": place.path, "line": place.line}
 
 
 def _rank(status: str) -> int:

@@ -20,6 +20,7 @@ from redline.transcript.rows import (
     AgentRow,
     AnyRow,
     FoundRow,
+    Mark,
     NoticeRow,
     OtherRow,
     PermissionRow,
@@ -188,16 +189,23 @@ class Transcript:
     def _assistant(self, event: Event, data: Data) -> list[AnyRow]:
         turn = fields.number(data, "turn")
         head = self._head(event, agent_row_id(turn, fields.text(data, "message", str(event.seq))), turn)
-        return [self._put(AgentRow(**head, text=self._so_far(head["id"]) + fields.text(data, "text")))]
+        return [self._put(AgentRow(**head, **self._grown(head["id"], data)))]
 
     def _thought(self, event: Event, data: Data) -> list[AnyRow]:
         turn = fields.number(data, "turn")
         head = self._head(event, thought_row_id(turn, fields.text(data, "message", str(event.seq))), turn)
-        return [self._put(ThoughtRow(**head, text=self._so_far(head["id"]) + fields.text(data, "text")))]
+        return [self._put(ThoughtRow(**head, **self._grown(head["id"], data)))]
 
-    def _so_far(self, id_: str) -> str:
+    def _grown(self, id_: str, data: Data) -> dict[str, Any]:
+        """The text so far with a further piece, and what was sent beside its pieces."""
         row = self._rows.get(id_)
-        return row.text if isinstance(row, AgentRow | ThoughtRow) else ""
+        text, marks = (row.text, tuple(row.marks)) if isinstance(row, AgentRow | ThoughtRow) else ("", ())
+        whole = text + fields.text(data, "text")
+        if "meta" in data:
+            goes_on = bool(marks) and marks[-1].end == len(text) and marks[-1].meta == data["meta"]
+            start = marks[-1].start if goes_on else len(text)
+            marks = (*(marks[:-1] if goes_on else marks), Mark(start, len(whole), data["meta"]))
+        return {"text": whole, "marks": marks}
 
     def _plan(self, event: Event, data: Data) -> list[AnyRow]:
         turn = fields.number(data, "turn")

@@ -57,16 +57,28 @@ class UserRow(Row):
     kind: Literal["user"] = "user"
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a foreign agent sent beside a piece of its text, for a client of its own protocol."""
+
+    start: int
+    end: int
+    """Characters of the row's text."""
+    meta: Any
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRow(Row):
     text: str
     """Markdown."""
+    marks: Sequence[Mark] = ()
     kind: Literal["agent"] = "agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThoughtRow(Row):
     text: str
+    marks: Sequence[Mark] = ()
     kind: Literal["thought"] = "thought"
 
 
@@ -96,8 +108,8 @@ class ToolRow(Row):
     output: str = ""
     """Live output of a running call."""
     raw: Mapping[str, Any] = field(default_factory=dict)
-    """Of a foreign agent's call: what it sent as `rawInput`, `rawOutput`, `_meta` and, where it is more than words,
-    `content`, as the log keeps them."""
+    """Of a foreign agent's call: what it sent as `title`, `name`, `rawInput`, `rawOutput`, `locations`, `_meta` and
+    `content`, as the log keeps them; nothing of diffs and terminals, which are not its to tell."""
     reverted: bool = False
     """All of its changes were taken back by a later undo (and that undo still stands)."""
     reverted_paths: Sequence[str] = ()

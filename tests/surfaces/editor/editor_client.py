@@ -27,7 +27,11 @@ class Held:
     exits: dict[str, Any] = field(default_factory=dict)
     plan: list[Any] = field(default_factory=list)
     title: str = ""
+    notes: dict[str, Any] = field(default_factory=dict)
+    """The `_meta` of each call, put together from all that was told of it, without output of terminals."""
     others: list[Any] = field(default_factory=list)
+    early: list[str] = field(default_factory=list)
+    """Calls of which an update came before they had begun: the protocol forbids it."""
 
     def take(self, update: Mapping[str, Any]) -> None:
         word = update["sessionUpdate"]
@@ -38,9 +42,12 @@ class Held:
         elif word in ("tool_call", "tool_call_update"):
             fields = {name: value for name, value in update.items() if name not in ("sessionUpdate", "_meta")}
             if word == "tool_call_update":
-                assert update["toolCallId"] in self.calls, "an update before its call"
+                self.early += [update["toolCallId"]] if update["toolCallId"] not in self.calls else []
             self.calls.setdefault(update["toolCallId"], {}).update(fields)
             meta = update.get("_meta") or {}
+            known = self.notes.get(update["toolCallId"], {})
+            notes = joined(known, {name: one for name, one in meta.items() if not name.startswith("terminal_")})
+            self.notes.update({update["toolCallId"]: notes} if notes else {})
             if "terminal_output" in meta:
                 said = meta["terminal_output"]
                 self.terminals[said["terminal_id"]] = self.terminals.get(said["terminal_id"], "") + said["data"]
@@ -54,6 +61,13 @@ class Held:
             self.others.append(update)
 
 
+def joined(known: Any, new: Any) -> Any:
+    """Two JSON values, the second one over the first, objects key by key."""
+    if not isinstance(known, dict) or not isinstance(new, dict):
+        return new
+    return {**known, **{name: joined(known.get(name), one) for name, one in new.items()}}
+
+
 @dataclass
 class Editor:
     """A running `redline acp` and the client in front of it."""
@@ -61,6 +75,8 @@ class Editor:
     process: asyncio.subprocess.Process
     held: dict[str, Held] = field(default_factory=dict)
     updates: list[dict[str, Any]] = field(default_factory=list)
+    enveloped: list[dict[str, Any]] = field(default_factory=list)
+    """Content of those whose message has a `_meta` beside the update."""
     asked: list[dict[str, Any]] = field(default_factory=list)
     withdrawn: list[Any] = field(default_factory=list)
     serve: dict[str, Callable[[dict[str, Any]], Any]] = field(default_factory=dict)
@@ -119,6 +135,9 @@ class Editor:
         if message.get("method") == "session/update":
             params = message["params"]
             self.updates.append(params["update"])
+            self.enveloped += (
+                [params["update"]["content"]] if "_meta" in params and "content" in params["update"] else []
+            )
             self.held.setdefault(params["sessionId"], Held()).take(params["update"])
         elif "method" in message and "id" in message:
             await self._serve(message)
@@ -135,6 +154,10 @@ class Editor:
 
     async def _serve(self, message: dict[str, Any]) -> None:
         self.asked.append(message)
+        if message["method"] == "session/request_permission":  # what it says of its call is news of that call, too
+            held, told = self.held.setdefault(message["params"]["sessionId"], Held()), message["params"]["toolCall"]
+            if told["toolCallId"] in held.calls:
+                held.take({"sessionUpdate": "tool_call_update", **told})
         serve = self.serve.get(message["method"])
         if serve is None:
             error = {"code": -32601, "message": "Method not found"}
@@ -177,34 +200,56 @@ class Place:
     async def editor(
         self, *arguments: str, capabilities: Mapping[str, Any] | None = None, greet: bool = True
     ) -> AsyncIterator[Editor]:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "redline", "acp", *arguments, env=self.environment, cwd=self.folder,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            limit=64 * 2**20,
-        )  # fmt: skip
-        editor = Editor(process)
-        reading = [asyncio.create_task(editor.read()), asyncio.create_task(editor.listen())]
-        try:
+        command = [sys.executable, "-m", "redline", "acp", *arguments]
+        async with running(command, self.folder, self.environment) as editor:
             if greet:
                 await editor.initialize(capabilities)
             yield editor
-        finally:
-            assert process.stdin is not None
-            process.stdin.close()
-            try:
-                await asyncio.wait_for(process.wait(), 20)
-            except TimeoutError:
-                process.kill()
-                await process.wait()
-            for task in reading:
-                with suppress(EOFError):
-                    await task
+
+
+@asynccontextmanager
+async def running(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> AsyncIterator[Editor]:
+    """An editor in front of any agent of the protocol."""
+    process = await asyncio.create_subprocess_exec(
+        *command, env=environment, cwd=folder,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        limit=64 * 2**20,
+    )  # fmt: skip
+    editor = Editor(process)
+    reading = [asyncio.create_task(editor.read()), asyncio.create_task(editor.listen())]
+    try:
+        yield editor
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), 20)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+        for task in reading:
+            with suppress(EOFError):
+                await task
 
 
 def make_place(folder: Path) -> Place:
     workspace = folder / "work"
     workspace.mkdir()
     return Place(folder, workspace)
+
+
+def choosing(answers: list[bool]) -> Callable[[dict[str, Any]], Any]:
+    """Answers questions one after the other, each with an option of the agent that says so for this once."""
+
+    def answer(params: dict[str, Any]) -> Any:
+        verb = "allow" if answers and answers.pop(0) else "reject"
+        kinds = {one["kind"]: one["optionId"] for one in reversed(params["options"])}
+        chosen = kinds.get(f"{verb}_once") or kinds.get(f"{verb}_always")
+        if chosen is None:
+            return {"outcome": {"outcome": "cancelled"}}
+        return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+    return answer
 
 
 def call(tool: str, **arguments: Any) -> dict[str, Any]:

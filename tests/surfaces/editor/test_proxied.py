@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -11,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from captures.recorded import Recording, names, on_disk
-from redline.sessions.gate import escaped
-from surfaces.editor.editor_client import Held, Place, Refused, allow, diffs, make_place
+from surfaces.editor.editor_client import Place, Refused, allow, diffs, make_place
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    pass
 
 PUPPET = Path(__file__).parents[2] / "agents" / "acp" / "puppet.py"
 
@@ -122,8 +119,7 @@ async def test_what_is_unknown_passes_through_as_the_same_value(place: Place) ->
         assert read["content"] == [PICTURE]
         assert read["rawInput"] == READ["rawInput"]
         assert read["rawOutput"] == long
-        ended = [one for one in editor.updates if one.get("status") == "completed"]
-        assert ended[-1]["_meta"] == READ["_meta"]
+        assert live.notes == {read["toolCallId"]: READ["_meta"]}
         await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[])
         assert editor.held[session].calls == live.calls
         assert editor.held[session].text == live.text
@@ -163,70 +159,87 @@ async def test_an_agent_that_does_not_start_says_why(place: Place) -> None:
             await editor.initialize()
 
 
-def sample() -> list[str]:
-    """One recording of each agent, of as many kinds as there are agents; all with REDLINE_EVERY_CAPTURE."""
-    if os.environ.get("REDLINE_EVERY_CAPTURE"):
-        return names()
-    agents: dict[str, list[str]] = {}
-    for name in names():
-        agents.setdefault(name.partition("/")[0], []).append(name)
-    return [found[(7 * number) % len(found)] for number, found in enumerate(agents.values())]
-
-
-@pytest.mark.parametrize("name", sample())
-async def test_after_a_recorded_turn_the_client_holds_what_happened_on_disk(name: str, place: Place) -> None:
-    recording = Recording.of(name)
-    recording.prepare(place.workspace)
-    before, answers = on_disk(place.workspace), recording.answers()
-    command = ["--agent-command", shlex.join(recording.command())]
-    async with place.editor(*command) as editor:
-        editor.serve["session/request_permission"] = lambda params: allow(
-            "allow_once" if answers and answers.pop(0) else "reject"
-        )(params)
+async def test_notes_beside_the_protocol_survive_both_ways(place: Place) -> None:
+    chunk = {"sessionUpdate": "agent_message_chunk", "messageId": "m"}
+    bare = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""}, "_meta": {"usage": 3}}
+    notice = {"method": "session/update", "params": {"sessionId": "puppet", "_meta": {"source": "p"}}}
+    notice["params"] |= {"update": {**chunk, "content": {"type": "text", "text": "Three. "}}}
+    steps = [
+        update("agent_message_chunk", content={"type": "text", "text": "One. "}, _meta={"parent": "x"}, messageId="m"),
+        update("agent_message_chunk", content={"type": "text", "text": "Two. "}, messageId="m"),
+        {"raw": json.dumps({"jsonrpc": "2.0", **notice})},
+        {"send": bare},
+        update("tool_call", toolCallId="c", title="Look", kind="read", status="pending", _meta={"a": {"b": 1}}),
+        update("tool_call_update", toolCallId="c", status="completed", _meta={"a": {"c": 2}}),
+    ]
+    async with place.editor(*puppet(place, steps)) as editor:
         session = await editor.new(place.workspace)
-        await editor.prompt(session, "Do the scripted step.")
-        assert on_disk(place.workspace) == recording.after
-        live = editor.held[session]
-        check(before, recording.after, live, place.workspace)
-    async with place.editor(*command) as editor:
-        await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[])
-        again = editor.held[session]
-        assert again.calls == live.calls
-        assert again.text == live.text
-        assert again.title == live.title
+        prompt = [{"type": "text", "text": "Go on.", "annotations": {"priority": 1}, "_meta": {"k": "v"}}]
+        await editor.ask("session/prompt", sessionId=session, prompt=prompt, messageId="u1", _meta={"trace": "t"})
+        assert heard(place, "session/prompt") == [
+            {"sessionId": "puppet", "prompt": prompt, "messageId": "u1", "_meta": {"trace": "t"}}
+        ]
+        for way in ("live", "loaded"):
+            said = [one for one in editor.updates if one["sessionUpdate"] == "agent_message_chunk"]
+            assert "".join(one["content"]["text"] for one in said if "_meta" not in one) == "Two. Three. "
+            assert "".join(one["content"]["text"] for one in said if one.get("_meta") == {"parent": "x"}) == "One. "
+            assert len({one["messageId"] for one in said if one["content"]["text"]}) == 1
+            assert [one["text"] for one in editor.enveloped] == ["Three. "]
+            assert editor.held[session].notes == {"1:c": {"a": {"b": 1, "c": 2}}}
+            assert (bare in editor.updates) == (way == "live")  # it says nothing to a reader
+            editor.updates.clear(), editor.enveloped.clear(), editor.held.clear()
+            await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[])
 
 
-def check(before: Mapping[str, bytes], after: Mapping[str, bytes], held: Held, workspace: Path) -> None:
-    """The diff blocks of the ended calls, in their order, turn the files before into those after."""
-    state = {name: _text(data) for name, data in before.items()}
-    for call in held.calls.values():
-        assert call["status"] in ("completed", "failed")
-        place = 0
-        for block in (one for one in call["content"] if one["type"] == "diff"):
-            name, kind = str(Path(block["path"]).relative_to(workspace)), block["_meta"]["kind"]
-            old, new = block["oldText"], block["newText"]
-            if kind == "add":
-                assert old is None
-                assert name not in state
-                state[name] = new
-            elif kind == "delete":
-                assert state.pop(name) == old
-            else:
-                if kind == "move":
-                    state.setdefault(name, state.pop(str(Path(block["_meta"]["oldPath"]).relative_to(workspace)), ""))
-                text = state[name]
-                place = text.find(old or "", place if place <= len(text) else 0)
-                place = text.find(old or "") if place < 0 else place
-                assert place >= 0, f"{old!r} is not in {name}"
-                state[name] = text[:place] + new + text[place + len(old or "") :]
-    for name, data in after.items():
-        text = _text(data)
-        if b"\0" in data[:8000] or b"\0" in before.get(name, b"")[:8000]:
-            continue  # no lines: its call says so in words
-        assert state.get(name, text) == text, name
-        assert name in state or data in before.values(), name
+OWN = [{"optionId": "always", "name": "Always: mv *", "kind": "allow_always", "_meta": {"rule": "mv *"}},
+       {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+       {"optionId": "never", "name": "Never", "kind": "reject_always"}]  # fmt: skip
 
 
-def _text(data: bytes) -> str:
-    """As the log has it: bytes that are not UTF-8 stand as escapes."""
-    return escaped(data.decode("utf-8", "surrogateescape"))
+@pytest.mark.parametrize(("chosen", "applied"), [("always", True), ("yes", True), ("never", False), ("other", False)])
+async def test_the_agent_s_own_options_are_shown_and_its_own_is_answered(
+    place: Place, chosen: str, applied: bool
+) -> None:
+    (place.workspace / "a.txt").write_text("one\ntwo\n")
+    path = str(place.workspace / "a.txt")
+    asked = {
+        "toolCallId": "e",
+        "title": "Edit a.txt",
+        "kind": "edit",
+        "name": "edit",
+        "rawInput": {"x": [1]},
+        "_meta": {"own": 1},
+        "content": [{"type": "diff", "path": path, "oldText": "two", "newText": "TWO"}],
+    }
+    steps = [
+        update("tool_call", toolCallId="e", title="Edit", kind="edit", status="pending"),
+        {"ask": asked, "options": OWN},
+        {"write": "a.txt", "text": "one\nTWO\n"} if applied else {"sleep": 0},
+        update("tool_call_update", toolCallId="e", status="completed" if applied else "failed"),
+    ]  # fmt: skip
+    async with place.editor(*puppet(place, steps)) as editor:
+        editor.serve["session/request_permission"] = allow(chosen)
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        [question] = [message["params"] for message in editor.asked]
+        assert question["options"] == OWN
+        told = question["toolCall"]
+        assert (told["name"], told["rawInput"], told["_meta"]) == ("edit", {"x": [1]}, {"own": 1})
+        assert diffs(told["content"]) == [("one\ntwo\n", "one\nTWO\n")]
+        answered = {"outcome": "selected", "optionId": chosen if chosen != "other" else "never"}
+        assert json.dumps(answered) in editor.held[session].text["agent"]
+        [call] = editor.held[session].calls.values()
+        assert bool(diffs(call["content"])) == applied
+
+
+async def test_the_agent_s_own_answer_and_its_own_errors_come_back(place: Place) -> None:
+    error = {"code": -32000, "message": "Log in, please", "data": {"url": "https://example.org/login"}}
+    end = {"raw": json.dumps({"jsonrpc": "2.0", "id": 3, "result": {"stopReason": "pause", "usage": {"a": 1}}})}
+    async with place.editor(*puppet(place, [end])) as editor:
+        session = await editor.new(place.workspace)
+        assert await editor.prompt(session) == {"stopReason": "pause", "usage": {"a": 1}}
+    async with place.editor(*puppet(place, [], refuse={"session/prompt": error})) as editor:
+        session = await editor.new(place.workspace)
+        with pytest.raises(Refused) as refused:
+            await editor.prompt(session)
+        assert refused.value.error == error

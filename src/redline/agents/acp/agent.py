@@ -102,12 +102,14 @@ class AcpAgent:
         self._calls.terminal = self._terminals.known
         journal = Journal(files, store, log, recorder)
         self._texts = Texts(files, journal, self._calls, observer, self._watch.ended)
-        questions = Questions(options.name, host, self._calls, self._watch, files, recorder)
-        self._client = Client(log, self._calls, self._watch, questions, self._texts, self._terminals)
+        self.questions = Questions(options.name, host, self._calls, self._watch, files, recorder)
+        self._client = Client(log, self._calls, self._watch, self.questions, self._texts, self._terminals)
         self._link: Link | None = None
         self._reading: asyncio.Task[None] | None = None
         self._past = Past()
         self._taking_up: asyncio.Task[None] | None = None
+        self.fault: LinkError | None = None
+        """What kept the last prompt from its answer."""
         self.offers = Offers()
         """What there is to choose from, as it was when the session was opened."""
 
@@ -128,22 +130,25 @@ class AcpAgent:
 
     async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:
         """Work through one turn. `Agent.prompt` says what is promised."""
+        self.fault = None
         try:
             link = await self.connect(turn)
         except LinkError as problem:
+            self.fault = problem
             return Stop("failed", problem.code, problem.message, problem.remedy)
         await self._watch.refresh()
         self._calls.begin(turn)
         self._client.begin()
         blocks = [{"type": "text", "text": rule}] if rule else []
         blocks += [self._sent(block) for block in content]
-        asking = asyncio.ensure_future(link.ask("session/prompt", adapter.prompt(self._client.session, blocks)))
+        asking = asyncio.ensure_future(link.ask("session/prompt", self._request(blocks)))
         over: Over = "broken"
         try:
             answer = await self._answer(asking)
             over = "ended"
             stop = await self._stop_for(turn, answer)
         except LinkError as problem:
+            self.fault = problem
             if problem.code == "AGENT_EXITED":
                 await self._died(link, problem)
             stop = Stop("failed", problem.code, problem.message, problem.remedy)
@@ -312,6 +317,10 @@ class AcpAgent:
         if self._reading is not None:
             await asyncio.wait({self._reading})
             self._reading = None
+
+    def _request(self, blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The parameters of a prompt."""
+        return adapter.prompt(self._client.session, blocks)
 
     def _sent(self, block: Mapping[str, Any]) -> dict[str, Any]:
         """A block of ours as the protocol has it."""

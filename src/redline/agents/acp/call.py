@@ -25,6 +25,7 @@ _CLAIMS: Mapping[str, Claim] = {"completed": "completed", "failed": "failed", "e
 _OPERATIONS: Mapping[str, Literal["create", "update", "delete", "move"]] = {
     "add": "create", "modify": "update", "delete": "delete", "move": "move",
 }  # fmt: skip
+_PIECES = ("terminal_info", "terminal_output", "terminal_exit")
 OUTPUT_KEPT = 64 * 1024
 """Characters of a command's output that are kept of a call."""
 
@@ -131,7 +132,7 @@ class ForeignCall:
         for name, value in said.fields.items():
             if late and (not value or name == "status"):
                 continue  # a start that comes after the end wipes nothing
-            self.fields[name] = value
+            self.fields[name] = _joined(self.fields.get(name), value) if name == "_meta" else value
         self._take_terminal(said.fields.get("_meta"))
         self._evidence = None
         claim = _CLAIMS.get(str(said.fields.get("status")))
@@ -236,6 +237,13 @@ class ForeignCall:
             self.output = (self.output + piece["data"])[-OUTPUT_KEPT:]
         if isinstance(ending, Mapping):
             self.exit = {"exit_code": ending.get("exit_code"), "signal": ending.get("signal")}
+
+
+def _joined(known: Any, new: Any) -> Any:
+    """Notes on a call add up: each message has its own. What passes piece by piece is no note."""
+    if not isinstance(known, Mapping) or not isinstance(new, Mapping):
+        return {name: one for name, one in new.items() if name not in _PIECES} if isinstance(new, Mapping) else new
+    return {**known, **{name: _joined(known.get(name), one) for name, one in new.items() if name not in _PIECES}}
 
 
 def _digest(value: Any) -> int:

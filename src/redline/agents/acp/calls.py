@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from redline.sessions.log import SessionLog
     from redline.tools.recorder import Recorder
 
+AS_SAID = "text"
+"""In place of the content that an agent sent: it was one text, which the result holds."""
 _LONGEST_PAUSE = 64.0
 _LIVE_OUTPUT = 4 * 1024
 _TEXT_LIMIT = 32 * 1024
@@ -132,13 +134,15 @@ class Calls:
             data["content"] = [text_block(output[-_LIVE_OUTPUT:])]
         if call.fields.get("rawInput") and (whole or len(str(call.fields.get("rawInput", ""))) < _LIVE_OUTPUT):
             data["arguments"] = await self._bulk.slim(call.fields["rawInput"])
-        if whole and not call.changes and not call.closed:
-            data["changes"] = [to_json(change) for change in seen.proposed]
+        if whole and not call.closed:
+            data["meta"] = await self._notes(call)
+            if not call.changes:
+                data["changes"] = [to_json(change) for change in seen.proposed]
         new = {name: value for name, value in data.items() if value and call.told.get(name) != value}
         call.told.update(new)
         call.due, call.pause = self._now() + call.pause, min(call.pause * 2, _LONGEST_PAUSE)
         if "kind" in new and len(call.told) == len(new):
-            opened = {name: new.pop(name) for name in ("arguments",) if name in new}
+            opened: dict[str, Any] = {name: new.pop(name) for name in ("arguments", "meta") if name in new}
             opened["proposed"] = new.pop("changes", [])
             start = {"name": "", "kind": new.pop("kind"), "title": new.pop("title"), **opened}
             await self._append("tool/call", call, start)
@@ -178,11 +182,12 @@ class Calls:
             data["arguments"] = arguments
         if not call.changes and call.evidence.proposed:
             data["proposed"] = [to_json(change) for change in call.evidence.proposed]
-        meta = await self._meta(call)
+        told = call.told.get("result", {})
+        meta = {**told.get("meta", {}), **await self._meta(call)}
         if meta:
             data["meta"] = meta
-        for name in ("arguments", "content", "proposed", "meta"):
-            if not data.get(name) and (known := call.told.get("result", {}).get(name)):
+        for name in ("arguments", "content", "proposed"):
+            if not data.get(name) and (known := told.get(name)):
                 data[name] = known  # what was told is not taken back where it was only forgotten
         if verdict.warnings:
             data["warnings"] = list(verdict.warnings)
@@ -224,14 +229,14 @@ class Calls:
         return _shortened("\n".join(part for part in parts if part))
 
     async def _meta(self, call: ForeignCall) -> dict[str, Any]:
-        meta: dict[str, Any] = {}
-        for name in ("rawOutput", "_meta"):
-            value = await self._bulk.slim(call.fields.get(name))
-            if value:
-                meta[name] = value
+        meta = await self._notes(call)
+        output = await self._bulk.slim(call.fields.get("rawOutput"))
+        if output:
+            meta["rawOutput"] = output
         content = call.fields.get("content")
-        if isinstance(content, list) and not _in_words(content):
-            meta["content"] = await self._bulk.slim(content)
+        if isinstance(content, list) and not _told_otherwise(content):
+            short = _is_text(content) and len(call.evidence.text) <= _TEXT_LIMIT and not call.output
+            meta["content"] = AS_SAID if short else await self._bulk.slim(content)
         ending = call.exit
         for terminal in call.evidence.terminals:
             known = self.terminal(terminal)
@@ -239,6 +244,11 @@ class Calls:
         if ending is not None:
             meta["exit"] = dict(ending)
         return meta
+
+    async def _notes(self, call: ForeignCall) -> dict[str, Any]:
+        """What a client of the agent's own might look at."""
+        notes = {name: await self._bulk.slim(call.fields.get(name)) for name in ("_meta", "name")}
+        return {name: value for name, value in notes.items() if value}
 
     def _new(self, identity: str, row: str | None = None) -> ForeignCall:
         call = ForeignCall(self.turn, row or identity, self._workspace, started=self._now())
@@ -273,12 +283,15 @@ class Calls:
             await self._log.append(type_, {**as_json(lighter), "warnings": warnings})
 
 
-def _in_words(content: Sequence[Any]) -> bool:
-    """Its words say all of it: they are one text, or stand beside what is told otherwise (diffs and terminals)."""
-    if any(isinstance(one, Mapping) and one.get("type") in ("diff", "terminal") for one in content):
-        return True
+def _told_otherwise(content: Sequence[Any]) -> bool:
+    """Diffs come from the disk, and what terminals say from us."""
+    return not content or any(isinstance(one, Mapping) and one.get("type") in ("diff", "terminal") for one in content)
+
+
+def _is_text(content: Sequence[Any]) -> bool:
+    """One text, and nothing beside it."""
     block = content[0].get("content") if len(content) == 1 and isinstance(content[0], Mapping) else None
-    return not content or (isinstance(block, Mapping) and block.keys() == {"type", "text"} and len(content[0]) == 2)
+    return isinstance(block, Mapping) and block.keys() == {"type", "text"} and len(content[0]) == 2
 
 
 def _fits(call: ForeignCall, asked: ForeignCall) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from redline.agents.acp.normalise import CallSaid, Other, Plan, State, Text, Usage, said
+from redline.agents.acp.normalise import CallSaid, Other, Plan, State, Text, Usage, said, with_envelope
 from redline.protocol.adapter import permission_answer
 from redline.protocol.connection import METHOD_NOT_FOUND, RpcError
 from redline.sessions.gate import as_json
@@ -60,6 +60,7 @@ class Client:
         self._terminals = terminals
         self._speech: TextStream | None = None
         self._kind: Literal["agent", "thought"] = "agent"
+        self._message: str | None = None
         self._messages = 0
         self._faults = 0
         self._unknown: Counter[str] = Counter()
@@ -76,7 +77,7 @@ class Client:
             return
         if self.session and params.get("sessionId") not in (None, self.session):
             return
-        heard = said(params.get("update"))
+        heard = said(with_envelope(params))
         if (heard is None or isinstance(heard, Usage)) and self.listening and self.beyond is not None:
             await self.beyond.notified(method, params)
         try:
@@ -195,13 +196,13 @@ class Client:
     async def _say(self, heard: Text) -> None:
         if not heard.text:
             return
-        if self._speech is None or self._kind != heard.kind:
+        if self._speech is None or self._kind != heard.kind or (heard.message and heard.message != self._message):
             await self.end_speech()
             self._messages += 1
-            self._kind = heard.kind
+            self._kind, self._message = heard.kind, heard.message
             type_ = "assistant/message" if heard.kind == "agent" else "assistant/thought"
             self._speech = self._log.text(type_, self._calls.turn, f"{self._log.seq}.{self._messages}")
-        await self._speech.write(heard.text)
+        await self._speech.write(heard.text, as_json(heard.meta))
         if not self._calls.running:
             await self.end_speech()
 

@@ -27,6 +27,9 @@ Fields = Mapping[str, Any]
 PROPOSAL_LIMIT = 64 * 1024
 """Bytes of hunks of a proposal: the word of an agent is worth less room than what it did."""
 
+ENVELOPE = "redline:params"
+"""The key in the `_meta` of an update under which the `_meta` of its message is kept."""
+
 _KINDS: Mapping[str, Kind] = {
     "read": "read", "edit": "edit", "delete": "delete", "move": "move", "search": "search", "execute": "execute",
     "think": "think", "fetch": "fetch", "other": "other",
@@ -38,6 +41,8 @@ _PATH_KEYS = (
 _CALL_FIELDS = ("title", "kind", "status", "content", "locations", "rawInput", "rawOutput", "_meta", "name")
 _LOOKING = ("read", "search", "fetch", "think")
 _JSON_TEXT = 1 << 20
+_TITLE = 1000
+"""Characters; some name every file that a patch changes."""
 _SIDE_CHANNELS = ("detailedContent", "diff", "patch")
 
 
@@ -47,6 +52,8 @@ class Text:
     text: str
     message: str | None
     """An id, from the few agents that give one."""
+    meta: Any = None
+    """Its `_meta`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +126,15 @@ def said(update: object) -> Said:
         case "user_message_chunk":
             return None
     return Other(update)
+
+
+def with_envelope(params: Fields) -> object:
+    """The update of a message, with what the message itself says beside it."""
+    update, envelope = params.get("update"), params.get("_meta")
+    if envelope is None or not isinstance(update, Mapping):
+        return update
+    own = update.get("_meta")
+    return {**update, "_meta": {**(own if isinstance(own, Mapping) else {}), ENVELOPE: envelope}}
 
 
 def call_said(update: Fields, *, starts: bool) -> CallSaid | None:
@@ -206,7 +222,10 @@ def _text(update: Fields, kind: Literal["agent", "thought"]) -> Said:
     message = update.get("messageId")
     message = message if isinstance(message, str) else None
     if content.get("type") == "text" and isinstance(content.get("text"), str):
-        return Text(kind, content["text"], message)
+        meta = update.get("_meta")
+        if not content["text"] and meta is not None:
+            return None  # it says something to the client, and nothing to a reader
+        return Text(kind, content["text"], message, meta)
     uri = content.get("uri")
     if content.get("type") == "resource_link" and isinstance(uri, str):
         return Text(kind, str(content.get("name") or uri), message)
@@ -237,7 +256,7 @@ def _tool_name(fields: Fields) -> str:
 
 
 def _line(value: object) -> str:
-    return " ".join(value.split())[:300] if isinstance(value, str) else ""
+    return " ".join(value.split())[:_TITLE] if isinstance(value, str) else ""
 
 
 def _command(given: object) -> str | None:

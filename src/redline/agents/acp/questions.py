@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp.normalise import call_said
@@ -24,6 +25,27 @@ _NO_PREVIEW = "The agent did not say what this will change."
 Options = Sequence[Mapping[str, Any]]
 
 
+@dataclass(slots=True)
+class Asked:
+    """An open question as the agent put it, for a surface that speaks the agent's own protocol."""
+
+    params: Mapping[str, Any]
+    chosen: str | None = None
+    """The id of the agent's option that such a surface was given."""
+
+    @property
+    def options(self) -> list[Mapping[str, Any]]:
+        listed = self.params.get("options")
+        return [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+
+    def answer(self, outcome: PermissionOutcome) -> str | None:
+        """The option that was chosen, where it says what was decided, else one that does."""
+        kind = next((str(one.get("kind")) for one in self.options if one.get("optionId") == self.chosen), "")
+        if kind.startswith("allow" if outcome in ("allow_once", "allow_session") else "reject"):
+            return None if outcome == "cancelled" else self.chosen
+        return chosen(self.options, outcome)
+
+
 class Questions:
     """Puts the questions of one agent to its host."""
 
@@ -34,17 +56,21 @@ class Questions:
         self._watch = watch
         self._files = files
         self._recorder = recorder
+        self.open: dict[tuple[int, str], Asked] = {}
+        """By turn and call."""
 
     async def ask(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The result of one `session/request_permission`."""
         said = call_said(params.get("toolCall") or {}, starts=False)
-        options = [one for one in params.get("options") or () if isinstance(one, Mapping)]
+        asked = Asked(params)
         if said is None:
             raise RpcError(INVALID_PARAMS, "toolCall.toolCallId is missing")
         if not self._calls.running:
             return permission_answer(None)  # nobody waits for this any more
         call = self._calls.linked(said)
         only_asked = call.only_asked
+        if call.id.partition("#")[0] != said.call:  # asked under an id of its own, it may add to the call, not alter it
+            said = replace(said, fields={n: one for n, one in said.fields.items() if not call.fields.get(n)})
         call.take(said, 0.0)
         call.only_asked = only_asked
         call.ended = None if call.claim is None else call.ended
@@ -52,8 +78,12 @@ class Questions:
         call.answer = "asking"
         await self._calls.tell(call, whole=True)
         await self._watch.up_to_date()
-        outcome = await self._put(call, options)
-        return permission_answer(chosen(options, outcome))
+        self.open[(call.turn, call.id)] = asked
+        try:
+            outcome = await self._put(call, asked.options)
+        finally:
+            self.open.pop((call.turn, call.id), None)
+        return permission_answer(asked.answer(outcome))
 
     async def _put(self, call: ForeignCall, options: Options) -> PermissionOutcome:
         seen = call.evidence

@@ -31,6 +31,8 @@ _UNDONE = {
     "unknown": "It never said how it ended.",
     "failed": "Failed.",
 }
+_AS_SENT = ("name", "rawInput", "rawOutput")
+"""What a foreign agent says of a call that is passed on as it is."""
 _RAW = frozenset({"read", "search", "execute", "fetch"})
 """Kinds whose output is text of files and programs, not Markdown."""
 
@@ -40,26 +42,28 @@ def identity(row: ToolRow) -> str:
     return f"{row.turn}:{row.call}"
 
 
-def begun(row: ToolRow, workspace: str, *, terminals: bool) -> Fields:
+def begun(row: ToolRow, workspace: str, *, terminals: bool, stored: Stored) -> Fields:
     """The call as it is proposed or running. `terminals`: the client draws terminals."""
     view = row.call_view
-    shown: Fields = {"title": words.line(view.title) or row.name, "kind": kind_of(row)}
+    shown: Fields = {"title": words.line(row.raw.get("title") or view.title) or row.name, "kind": kind_of(row)}
     shown["status"] = _STATUSES.get(row.status, "in_progress")
     if isinstance(view, DiffCall):
         shown["content"] = words.shown(view.changes)
         shown["locations"] = _of_changes(view.changes)
     elif isinstance(view, TerminalCall):
         shown["content"] = _terminal(row) if terminals else _running(row, view)
+        shown["locations"] = list(row.raw.get("locations", ()))
     else:
         output = [words.block(_said(row, row.output))] if row.output else []
         shown["content"] = output or _contents(row, view.content)
         shown["locations"] = [_location(one.path, one.line, workspace) for one in view.locations]
+    shown.update((name, whole(row.raw[name], stored)) for name in _AS_SENT if name in row.raw)
     return _full(shown)
 
 
 def ended(row: ToolRow, workspace: str, *, terminals: bool, stored: Stored) -> Fields:
     """The call as it ended."""
-    first = begun(row, workspace, terminals=terminals)
+    first = begun(row, workspace, terminals=terminals, stored=stored)
     view = row.result_view
     title = getattr(view, "title", None)
     shown: Fields = {
@@ -72,7 +76,7 @@ def ended(row: ToolRow, workspace: str, *, terminals: bool, stored: Stored) -> F
     # Only now: before its end a call may still turn out to have a proposal, which says more than its arguments.
     if isinstance(row.call_view, GenericCall) and row.call_view.raw_input is not None:
         shown["rawInput"] = dict(row.call_view.raw_input)
-    shown.update((name, whole(row.raw[name], stored)) for name in ("rawInput", "rawOutput") if name in row.raw)
+    shown.update((name, whole(row.raw[name], stored)) for name in _AS_SENT if name in row.raw)
     return shown
 
 
@@ -127,6 +131,8 @@ def _outcome(row: ToolRow, *, terminals: bool, stored: Stored) -> list[dict[str,
     notes += [words.block(warning) for warning in row.warnings]
     if row.status not in ("completed", "applied"):
         return [*_unfinished(row), *notes]
+    if "content" in row.raw and not row.changes and isinstance(row.raw["content"], list):
+        return [*whole(row.raw["content"], stored), *notes]
     if isinstance(view, TerminalResult):
         if terminals and is_terminal(row):
             output = _terminal(row)
@@ -138,8 +144,6 @@ def _outcome(row: ToolRow, *, terminals: bool, stored: Stored) -> list[dict[str,
     if isinstance(view, DiffResult):
         note = None if view.note is None else _sentence(view.note)
         return [*words.shown(row.changes or view.changes, note), *notes]
-    if "content" in row.raw and not row.changes:
-        return [*whole(row.raw["content"], stored), *notes]
     content = [] if view is None else _contents(row, view.content, stored)
     return [*content, *words.shown(row.changes), *notes]
 
@@ -166,7 +170,8 @@ def _terminal(row: ToolRow) -> list[dict[str, Any]]:
 
 def _running(row: ToolRow, view: TerminalCall) -> list[dict[str, Any]]:
     blocks = [words.block(words.plain(view.description))] if view.description else []
-    return [*blocks, words.block(words.fenced(row.output, "console"))] if row.output else blocks
+    said = row.output and row.output != view.description
+    return [*blocks, words.block(words.fenced(row.output, "console"))] if said else blocks
 
 
 def _ending(view: TerminalResult) -> str:

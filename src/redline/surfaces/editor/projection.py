@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from redline.surfaces.editor import call, words
 from redline.surfaces.editor.blocks import sent_blocks
+from redline.surfaces.editor.kept import whole
 from redline.transcript.rows import (
     AgentRow,
     FoundRow,
@@ -57,6 +58,7 @@ class _Text:
 class _Call:
     fields: dict[str, Any] = field(default_factory=dict)
     ended: bool = False
+    notes: Mapping[str, Any] = field(default_factory=dict)
     output: str = ""
     """What its terminal was sent."""
     exited: bool = False
@@ -139,9 +141,14 @@ class Projection:
 
     def _written(self, row: AgentRow | ThoughtRow) -> list[Update]:
         known = self._texts.setdefault(row.id, _Text())
-        text = row.text[known.sent :]
-        known.sent = max(known.sent, len(row.text))
-        return [_chunk(_CHUNKS[row.kind], text, row.id)] if text else []
+        first, known.sent = known.sent, max(known.sent, len(row.text))
+        chunks: list[Update] = []
+        for mark in (mark for mark in row.marks if mark.end > first):
+            before, marked = row.text[first : mark.start], row.text[max(first, mark.start) : mark.end]
+            chunks += [_chunk(_CHUNKS[row.kind], before, row.id)] if before else []
+            chunks.append({**_chunk(_CHUNKS[row.kind], marked, row.id), "_meta": mark.meta})
+            first = mark.end
+        return [*chunks, _chunk(_CHUNKS[row.kind], row.text[first:], row.id)] if row.text[first:] else chunks
 
     def _user(self, row: UserRow) -> list[Update]:
         blocks = sent_blocks(row.content, self._stored)
@@ -153,29 +160,41 @@ class Projection:
         known = self._calls.get(row.id)
         updates: list[Update] = []
         if known is None:
-            known = self._calls[row.id] = _Call(call.begun(row, workspace, terminals=self._terminals))
+            known = self._calls[row.id] = _Call(self._begun(row, workspace))
             if row.ended:
                 known.fields["status"] = "in_progress"
             start = {"sessionUpdate": "tool_call", "toolCallId": call.identity(row), **known.fields}
+            meta = self._notes(row, known)
             if self._terminals and call.is_terminal(row):
                 cwd = getattr(row.call_view, "cwd", None) or workspace
-                start["_meta"] = {"terminal_info": {"terminal_id": call.terminal_id(row), "cwd": cwd}}
-            updates.append(start)
+                meta["terminal_info"] = {"terminal_id": call.terminal_id(row), "cwd": cwd}
+            updates.append({**start, "_meta": meta} if meta else start)
         if row.ended:
             return [*updates, *self._ending(row, known, workspace)]
         return [*updates, *self._progress(row, known, workspace)]
 
     def _progress(self, row: ToolRow, known: _Call, workspace: str) -> list[Update]:
-        fields = call.begun(row, workspace, terminals=self._terminals)
-        if isinstance(row.call_view, DiffCall):
+        fields = self._begun(row, workspace)
+        if isinstance(row.call_view, DiffCall) and row.name:
             # Between the question and the disk nothing is to be seen of an edit: it is told when it begins and ends.
             fields["status"] = known.fields["status"]
         new = {name: value for name, value in fields.items() if known.fields.get(name) != value}
         known.fields = fields
-        meta = self._live_output(row, known)
+        meta = {**self._notes(row, known), **self._live_output(row, known)}
         if not new and not meta:
             return []
         return [_update(row, new, meta)]
+
+    def _begun(self, row: ToolRow, workspace: str) -> dict[str, Any]:
+        return call.begun(row, workspace, terminals=self._terminals, stored=self._stored)
+
+    def _notes(self, row: ToolRow, known: _Call) -> dict[str, Any]:
+        """The agent's own `_meta` of a call, where it is new."""
+        notes = whole(row.raw.get("_meta") or {}, self._stored)
+        if not isinstance(notes, Mapping) or notes == known.notes:
+            return {}
+        known.notes = notes
+        return dict(notes)
 
     def _ending(self, row: ToolRow, known: _Call, workspace: str) -> list[Update]:
         fields = call.ended(row, workspace, terminals=self._terminals, stored=self._stored)
@@ -183,7 +202,7 @@ class Projection:
             fields = {name: value for name, value in fields.items() if known.fields.get(name) != value}
         known.ended = True
         known.fields = {**known.fields, **fields}
-        meta = self._last_output(row, known)
+        meta = {**self._notes(row, known), **self._last_output(row, known)}
         return [_update(row, fields, meta)] if fields or meta else []
 
     def _live_output(self, row: ToolRow, known: _Call) -> dict[str, Any]:
@@ -224,7 +243,6 @@ class Projection:
 
 def _update(row: ToolRow, fields: dict[str, Any], meta: dict[str, Any]) -> Update:
     update = {"sessionUpdate": "tool_call_update", "toolCallId": call.identity(row), **fields}
-    meta = {**(row.raw.get("_meta") or {}), **meta} if fields.get("status") else meta
     return {**update, "_meta": meta} if meta else update
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp.agent import AcpAgent, AcpFactory, AcpOptions
@@ -16,6 +18,7 @@ from redline.protocol.connection import (
     ConnectionClosed,
     RpcError,
 )
+from redline.surfaces.editor.answers import failure, stop_reason
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,12 +27,16 @@ if TYPE_CHECKING:
     from redline.sessions.log import SessionLog
     from redline.surfaces.editor.screen import Wire
 
+BESIDE: ContextVar[Mapping[str, Any]] = ContextVar("beside", default=MappingProxyType({}))
+"""What the editor's request for the running turn holds beside the prompt itself."""
 _TOLD_OTHERWISE = ("user_message_chunk", "session_info_update")
 """Updates that never go through as they are: the user's own words come from the log, and so does the title."""
 
 
 def error_of(problem: LinkError) -> RpcError:
-    """A fault of the agent, as the editor is told."""
+    """A fault of the agent, as the editor is told: in the agent's own words, where it has given any."""
+    if isinstance(problem.__cause__, RpcError):
+        return problem.__cause__
     code = AUTH_REQUIRED if problem.code == "AUTH_REQUIRED" else INTERNAL_ERROR
     return RpcError(code, f"{problem.message} {problem.remedy}".strip(), {"code": problem.code})
 
@@ -56,12 +63,21 @@ class ProxiedAgent(AcpAgent):
         *before, wire = places
         super().__init__(options, log, host, *before)
         self._client.beyond = _Editor(wire, log.session)
-        self._told: dict[str, Any] = {}
+        self.answer: Mapping[str, Any] = {}
+        """The agent's own, to the last prompt."""
 
     async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:
         """Without the diff rule: what the editor's user writes reaches the agent as it was written."""
         del rule
+        self.answer = {}
         return await super().prompt(turn, content, "")
+
+    def _request(self, blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return {**BESIDE.get(), **super()._request(blocks)}
+
+    async def _stop_for(self, turn: int, answer: object) -> Stop:
+        self.answer = dict(answer) if isinstance(answer, Mapping) else {}
+        return await super()._stop_for(turn, answer)
 
     async def open(self, turn: int) -> None:
         """Start it and open its session, before the first prompt: only then does it say what it offers. Raises
@@ -71,6 +87,16 @@ class ProxiedAgent(AcpAgent):
         except LinkError as problem:
             await self._drop()
             raise error_of(problem) from problem
+
+    def beside(self, params: Mapping[str, Any]) -> None:
+        """What the request for the next turn of this task holds, beside the prompt, goes with it."""
+        BESIDE.set({name: value for name, value in params.items() if name not in ("sessionId", "prompt")})
+
+    def told(self, stop: Stop) -> dict[str, Any]:
+        """The answer to `session/prompt`: the agent's own, where it gave one. Raises `RpcError`."""
+        if stop.reason == "failed" and stop.code != "REFUSAL":
+            raise failure(stop) if self.fault is None else error_of(self.fault)
+        return dict(self.answer) if self.answer else {"stopReason": stop_reason(stop)}
 
     def settings(self) -> dict[str, Any]:
         """What it offers in a session, in its own words and as it stands now."""

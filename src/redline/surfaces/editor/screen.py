@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from redline.agents.acp.normalise import ENVELOPE, has_diff
 from redline.gateway.permissions import options
 from redline.protocol.connection import ConnectionClosed, RpcError
 from redline.surfaces.editor import call, words
@@ -14,6 +15,8 @@ from redline.surfaces.editor.projection import Projection
 from redline.transcript.rows import ToolRow, tool_row_id
 
 if TYPE_CHECKING:
+    from redline.agents.acp.questions import Asked
+    from redline.sessions.redaction import Redactor
     from redline.surfaces.editor.greeting import Abilities
     from redline.surfaces.editor.kept import Stored
     from redline.tools.permission import PermissionOutcome, PermissionRequest
@@ -23,6 +26,8 @@ NAME = "editor"
 """As it stands in the log."""
 _SHOWN_SECONDS = 5.0
 """How long a question waits for its call to have been told first."""
+_KNOWN = ("toolCallId", "status", "content", "locations")
+"""What a question says of a call in our words, whoever asks."""
 _OUTCOMES = ("allow_once", "allow_session", "reject")
 
 
@@ -59,6 +64,8 @@ class EditorSurface:
         self._terminals = abilities.terminal_output
         self._stored = stored
         self._projection = Projection(terminals=self._terminals, stored=self._stored, live=True)
+        self._asked: Mapping[tuple[int, str], Asked] = {}
+        self._redactor: Redactor | None = None
         self._rows: dict[str, ToolRow] = {}
         self._news = asyncio.Event()
 
@@ -74,6 +81,10 @@ class EditorSurface:
 
     async def stream(self, row: str, turn: int, kind: str, text: str) -> None:  # noqa: ARG002 - the row says it
         await self._send(self._projection.piece(row, kind, text))
+
+    def passes_on(self, asked: Mapping[tuple[int, str], Asked], redactor: Redactor) -> None:
+        """The questions of a foreign agent are put as it puts them, with its own options. `asked`: those open now."""
+        self._asked, self._redactor = asked, redactor
 
     def know(self, state: SessionState) -> None:
         """The client has this from before, or asked not to be told again."""
@@ -91,12 +102,16 @@ class EditorSurface:
         if self._wire.closed:
             return None
         row = await self._row(tool_row_id(request.turn, request.call))
-        params = {"sessionId": self._session, "toolCall": self._question(request, row), "options": _offered(request)}
+        question = self._question(request, row)
+        params = {"sessionId": self._session, "toolCall": question, "options": _offered(request)}
+        asked = self._asked.get((request.turn, request.call))
+        if asked is not None and asked.options:
+            params = self._as_put(asked, request, question)
         try:
             answer = await self._wire.request("session/request_permission", params, withdrawn=True)
         except (ConnectionClosed, RpcError):
             return None
-        return _outcome(answer)
+        return _outcome(answer) if asked is None or not asked.options else _chosen(answer, asked)
 
     async def _row(self, row: str) -> ToolRow | None:
         """The call as it was told, once it was; a client shows a question beside its call."""
@@ -115,7 +130,8 @@ class EditorSurface:
     def _question(self, request: PermissionRequest, row: ToolRow | None) -> dict[str, Any]:
         content = words.shown(request.changes)
         if row is not None:
-            asked = {"toolCallId": call.identity(row), **call.begun(row, self._workspace, terminals=self._terminals)}
+            fields = call.begun(row, self._workspace, terminals=self._terminals, stored=self._stored)
+            asked = {"toolCallId": call.identity(row), **fields}
             content = content or asked["content"]
         else:
             asked = {"toolCallId": f"{request.turn}:{request.call}", "title": words.line(request.title)}
@@ -124,16 +140,48 @@ class EditorSurface:
             content = [words.block(words.plain(request.note)), *content]
         return {**asked, "content": content}
 
+    def _as_put(self, asked: Asked, request: PermissionRequest, question: Mapping[str, Any]) -> dict[str, Any]:
+        """A foreign agent's question with the change that we know instead of the one that it tells."""
+        assert self._redactor is not None
+        own = self._redactor.mask_json({**asked.params})[0]
+        call_ = own["toolCall"] if isinstance(own.get("toolCall"), dict) else {}
+        told = {name: value for name, value in call_.items() if name not in _KNOWN}
+        content = call_.get("content")
+        if not request.changes and isinstance(content, list) and not has_diff(content):
+            told["content"] = [*([words.block(words.plain(request.note))] if request.note else []), *content]
+        return {**own, "sessionId": self._session, "toolCall": {**question, **told}}
+
     async def _send(self, updates: Sequence[Mapping[str, Any]]) -> None:
         for update in updates:
             try:
-                await self._wire.notify("session/update", {"sessionId": self._session, "update": update})
+                await self._wire.notify("session/update", {"sessionId": self._session, **_in_its_envelope(update)})
             except ConnectionClosed:
                 return
 
 
 def _offered(request: PermissionRequest) -> list[dict[str, str]]:
     return [{"optionId": one["id"], "name": one["name"], "kind": one["kind"]} for one in options(request)]
+
+
+def _in_its_envelope(update: Mapping[str, Any]) -> dict[str, Any]:
+    """The update, and beside it what the agent's message held beside it."""
+    meta = update.get("_meta")
+    if not isinstance(meta, Mapping) or ENVELOPE not in meta:
+        return {"update": update}
+    own = {name: value for name, value in meta.items() if name != ENVELOPE}
+    bare = {name: value for name, value in update.items() if name != "_meta"}
+    return {"update": {**bare, "_meta": own} if own else bare, "_meta": meta[ENVELOPE]}
+
+
+def _chosen(answer: object, asked: Asked) -> PermissionOutcome:
+    """Of a foreign agent's own options. Which of them lasts is for the agent to keep; ours is about this once."""
+    outcome = answer.get("outcome") if isinstance(answer, Mapping) else None
+    if isinstance(outcome, Mapping) and outcome.get("outcome") == "cancelled":
+        return "cancelled"
+    chosen = outcome.get("optionId") if isinstance(outcome, Mapping) else None
+    kind = next((str(one.get("kind")) for one in asked.options if one.get("optionId") == chosen), "")
+    asked.chosen = chosen if isinstance(chosen, str) else None
+    return "allow_once" if kind.startswith("allow") else "reject"
 
 
 def _outcome(answer: object) -> PermissionOutcome:

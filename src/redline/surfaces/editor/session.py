@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from redline.gateway.conversation import Conversation
-from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, RpcError
+from redline.gateway.conversation import CANCELLED, Conversation
+from redline.protocol.connection import INVALID_PARAMS, RpcError
+from redline.surfaces.editor.answers import answer
 from redline.surfaces.editor.blocks import logged_blocks, raw_blocks
 from redline.surfaces.editor.buffers import EditorFiles
 from redline.surfaces.editor.screen import NAME, EditorSurface
-from redline.transcript.rows import TurnEndRow
 
 if TYPE_CHECKING:
     from redline.agents.agent import Agent, AgentFactory, Host, Stop
@@ -96,6 +96,8 @@ class EditorSession:
             return opened.store.get(session, blob)
 
         surface = EditorSurface(wire, session, str(workspace), abilities, stored)
+        if proxied is not None:
+            surface.passes_on(proxied.questions.open, opened.redactor)
         surface.know(conversation.transcript.state)
         return cls(opened, conversation, surface, wire, proxied)
 
@@ -104,8 +106,7 @@ class EditorSession:
     async def prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """One turn; the answer of `session/prompt`. What the editor withdraws is cancelled; what it leaves behind when
         it goes is not."""
-        prompt = params.get("prompt")
-        blocks = await logged_blocks(prompt, self._keep) if self.proxied is None else raw_blocks(prompt)
+        blocks = await self._blocks(params)
         task = asyncio.get_running_loop().create_task(self.conversation.prompt(blocks, source=NAME))
         self._turns.add(task)
         task.add_done_callback(self._turns.discard)
@@ -116,15 +117,11 @@ class EditorSession:
                 raise
             task.cancel()
             await asyncio.wait({task})
-        if task.cancelled():
-            await self._subscription.idle()
-            return self._ended("cancelled")
-        stop = task.result()
         await self._subscription.idle()
-        if stop.reason == "failed" and stop.code != "REFUSAL":
-            told = " ".join(part for part in (stop.message, stop.remedy) if part)
-            raise RpcError(INTERNAL_ERROR, told, {"code": stop.code, "message": stop.message, "remedy": stop.remedy})
-        return self._ended(_stop_reason(stop))
+        stop = CANCELLED if task.cancelled() else task.result()
+        if self.proxied is not None:
+            return self.proxied.told(stop)
+        return answer(stop, self.conversation.transcript.rows)
 
     async def cancel(self) -> None:
         """End the running turn and those that wait behind it."""
@@ -208,6 +205,13 @@ class EditorSession:
 
     # Parts of the above.
 
+    async def _blocks(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        prompt = params.get("prompt")
+        if self.proxied is None:
+            return await logged_blocks(prompt, self._keep)
+        self.proxied.beside(params)
+        return raw_blocks(prompt)
+
     async def _keep(self, data: bytes) -> str | None:
         [blob] = await asyncio.to_thread(self._opened.store.put, self.id, data)
         return blob
@@ -215,11 +219,6 @@ class EditorSession:
     async def _tell(self, update: dict[str, Any]) -> None:
         with suppress(Exception):
             await self._wire.notify("session/update", {"sessionId": self.id, "update": update})
-
-    def _ended(self, reason: str) -> dict[str, Any]:
-        answer: dict[str, Any] = {"stopReason": reason}
-        usage = _usage(self.conversation.transcript.rows)
-        return {**answer, "usage": usage} if usage else answer
 
 
 def _proxied_factory(
@@ -254,21 +253,3 @@ async def _opened(agent: Agent, conversation: Conversation) -> ProxiedAgent:
 def files_of(local: LocalFiles, session: str, wire: Wire, abilities: Abilities) -> Files:
     """The editor's buffers where it offers both reading and writing them, else the disk alone."""
     return EditorFiles(local, wire, session) if abilities.buffers else local
-
-
-def _stop_reason(stop: Stop) -> str:
-    if stop.reason == "cancelled":
-        return "cancelled"
-    if stop.code == "REFUSAL":
-        return "refusal"
-    if stop.reason == "limit":
-        return "max_tokens" if "TOKEN" in stop.code else "max_turn_requests"
-    return "end_turn"
-
-
-def _usage(rows: Sequence[Any]) -> dict[str, Any]:
-    last = next((row for row in reversed(rows) if isinstance(row, TurnEndRow)), None)
-    if last is None or not (last.input_tokens or last.output_tokens):
-        return {}
-    usage = {"inputTokens": last.input_tokens, "outputTokens": last.output_tokens}
-    return {"totalTokens": last.input_tokens + last.output_tokens, **usage}
