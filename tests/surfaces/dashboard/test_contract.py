@@ -105,6 +105,15 @@ def test_hidden_characters_are_named_on_the_change() -> None:
     assert shown.hidden == ["bidirectional", "invisible"]
 
 
+def test_counts_of_a_part_are_lower_bounds_where_nobody_counted_the_whole() -> None:
+    hunk = Hunk(1, 0, 1, 2, ("+a", "+b"))
+    cut_by_us = FileChange("/w/a", "modify", (hunk,), 5000, 0, truncated=True)
+    cut_before = FileChange("/w/a", "modify", (hunk,), 2, 0, truncated=True)
+    whole = FileChange("/w/a", "modify", (hunk,), 2, 0)
+    assert [PLACE.change(one).at_least for one in (cut_by_us, cut_before, whole)] == [False, True, False]
+    assert [PLACE.change(one).hunks_omitted for one in (cut_by_us, cut_before, whole)] == [True, True, False]
+
+
 @pytest.fixture
 async def lived_in(house: House) -> House:
     """A session with something of everything, for requests that guess."""

@@ -84,7 +84,9 @@ class Change(Wire):
     anchored: bool
     """False: no line numbers are known."""
     truncated: bool
-    """The record holds a part of the hunks only; the counts are those of the whole."""
+    """The record holds a part of the hunks only; the counts are those of the whole, unless `at_least`."""
+    at_least: bool
+    """What was cut off before it reached us could not be counted: the counts are lower bounds (≥)."""
     redacted: bool
     """Some line is masked."""
     facts: list[Fact]

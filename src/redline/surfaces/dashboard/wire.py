@@ -203,6 +203,7 @@ class Place:
             exact=change.exact,
             anchored=change.anchored,
             truncated=change.truncated,
+            at_least=change.truncated and _counts_what_it_holds(change),
             redacted=change.redacted,
             facts=list(change.facts),
             hidden=cast("list[wire.Hidden]", sorted(hidden(change))),
@@ -363,6 +364,12 @@ def _first(blocks: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]]
             return kept, True
         left -= len(said)
     return kept, False
+
+
+def _counts_what_it_holds(change: FileChange) -> bool:
+    """Nobody has counted more than the recorded lines, as in a patch that a foreign agent had cut off."""
+    signs = [line[0] for hunk in change.hunks for line in hunk.lines]
+    return (change.added, change.removed) == (signs.count("+"), signs.count("-"))
 
 
 def _side(side: Side | None) -> wire.Side | None:
