@@ -10,7 +10,6 @@ from redline.sessions.events import Event
 
 _APPLIED = frozenset({"result", "observed"})
 _NOT_APPLIED = frozenset({"rejected", "unknown"})
-_REOPENING = frozenset({"session/started", "agent/started", "turn/started"})
 
 
 @dataclass(slots=True)
@@ -34,10 +33,10 @@ class Projection:
     """(turn, seq)."""
     intents: list[tuple[int, int, str] | tuple[int, str]] | None = None
     """In order: (seq, turn, call) opens one, (turn, call) closes all of that call."""
+    plain: bool = True
+    """Nothing but the tail and the time moves: true of most events."""
 
-    @property
-    def plain(self) -> bool:
-        """Nothing but the tail and the time moves: true of most events."""
+    def is_plain(self) -> bool:
         return not (
             self.turns
             or self.added
@@ -55,14 +54,20 @@ def project(events: Sequence[Event]) -> Projection:
     for event in events:
         if (step := _STEPS.get(event.type)) is not None:
             step(projection, event)
-        if event.type == "session/closed":
-            projection.closed = True
-        elif event.type in _REOPENING:
-            projection.closed = False
+            projection.plain = projection.is_plain()
     return projection
 
 
+def _opened(projection: Projection, _event: Event) -> None:
+    projection.closed = False
+
+
+def _closed(projection: Projection, _event: Event) -> None:
+    projection.closed = True
+
+
 def _started(projection: Projection, event: Event) -> None:
+    projection.closed = False
     projection.workspace = _text(event.data.get("workspace"), projection.workspace)
     projection.agent = _text(event.data.get("agent"), projection.agent)
 
@@ -72,6 +77,7 @@ def _state(projection: Projection, event: Event) -> None:
 
 
 def _turn(projection: Projection, event: Event) -> None:
+    projection.closed = False
     turn = _count(event.data.get("turn"))
     projection.turns = max(projection.turns, turn)
     projection.turn_starts = [*(projection.turn_starts or ()), (turn, event.seq)]
@@ -95,6 +101,8 @@ def _finished(projection: Projection, event: Event) -> None:
 
 _STEPS = {
     "session/started": _started,
+    "session/closed": _closed,
+    "agent/started": _opened,
     "session/state": _state,
     "turn/started": _turn,
     "file/intent": _intent,

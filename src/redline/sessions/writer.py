@@ -77,7 +77,8 @@ class Writer:
         for request in requests:
             if isinstance(request, Delete) or request.durable:
                 return False
-            size += sum([len(row[-1]) for row in request.rows])
+            for row in request.rows:
+                size += len(row[-1])
         return size <= _SMALL
 
     def _settle_here(self, requests: list[Request]) -> bool:
