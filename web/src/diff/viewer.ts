@@ -172,18 +172,24 @@ const OWN_STYLE = `
     white-space: nowrap; user-select: none; -webkit-user-select: none; }
   [data-separator=custom] { position: relative; height: 28px; background: var(--diffs-bg-separator); }
   [data-gutter] [data-separator=custom] { z-index: 3; }
+  pre[data-overflow=wrap] code { overflow: hidden; }
 `;
 const LABELLED = "data-labelled";
 
 /**
  * The viewer's own tree tells a screen reader neither the number of a line nor whether it was added. So each changed line
- * gets words for that which nobody sees, and the column of numbers is not read. Returns how many lines there are.
+ * gets words for that which nobody sees, and the numbers beside it are not read. Where
+ * lines run on to the right, a keyboard can scroll to them. Returns how many lines there are.
  */
 function labelLines(host: HTMLElement): number {
   const root = host.shadowRoot;
   if (root === null) return 0;
   const t = messages();
-  for (const gutter of root.querySelectorAll("[data-gutter]")) gutter.setAttribute("aria-hidden", "true");
+  for (const number of root.querySelectorAll("[data-gutter] [data-column-number]")) {
+    number.setAttribute("aria-hidden", "true");
+  }
+  const scrolls = root.querySelector("pre")?.dataset.overflow === "scroll";
+  for (const code of root.querySelectorAll<HTMLElement>("code[data-code]")) code.tabIndex = scrolls ? 0 : -1;
   const lines = root.querySelectorAll<HTMLElement>("[data-content] [data-line]");
   for (const line of lines) {
     if (line.hasAttribute(LABELLED)) continue;
