@@ -5,6 +5,12 @@
 The rival is what one would write instead: read the file, replace, write a sibling, flush and rename it, flush the
 folder, and make a unified diff with `difflib`. It keeps no old bytes, no log, and survives no crash with a record of
 what happened. Both run in turn, in the same process, on the same disk. Times are milliseconds: median and p99.
+
+The promise: all that is not a flush stays under 5 ms at 5,000 lines. On 1 December 2026 (two shared cores) it took
+2.7 ms. Some 1.8 ms of that are the event loop's own time, with no part that stands out: gate, door, encoding and SQL of
+three events, looks at paths, asyncio's hand-offs, one reading, one search and one SHA-1 of the text. The rest are the
+threads that write beside it; where many files were deleted in the last minutes, ext4 takes half a millisecond for each
+new file or folder.
 """
 
 from __future__ import annotations
