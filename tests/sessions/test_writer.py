@@ -86,3 +86,29 @@ async def test_the_write_ahead_log_is_carried_over_however_small_the_events_are(
         await store.append([event(seq, "some text")], durable=False)
     # Three pages of 4 KiB go into it with each commit: by now it would hold 24 MiB.
     assert (tmp_path / "log.db-wal").stat().st_size < 10 * 2**20
+
+
+def test_each_loop_is_told_of_its_own_events_also_by_who_closes_the_store(tmp_path: Path) -> None:
+    store = SqliteStore.open(tmp_path / "log.db")
+    submitted, closed = threading.Event(), threading.Event()
+    told: list[str] = []
+
+    async def write() -> None:
+        done = asyncio.Event()
+
+        def settled(error: BaseException | None) -> None:
+            told.append(f"{threading.current_thread().name}: {error}")
+            done.set()
+
+        store.submit([event(1)], durable=False, settled=settled)
+        submitted.set()
+        closed.wait(60)  # it has not gone to the writer yet: that is for the end of this turn of the loop
+        await asyncio.wait_for(done.wait(), 60)
+
+    writing = threading.Thread(target=lambda: asyncio.run(write()), name="the writing loop")
+    writing.start()
+    submitted.wait(60)
+    asyncio.run(store.close())
+    closed.set()
+    writing.join(60)
+    assert told == ["the writing loop: None"]

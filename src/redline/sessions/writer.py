@@ -56,7 +56,7 @@ class Writer:
         self._thread.start()
 
     def put(self, requests: list[Request]) -> None:
-        """Requests of the running loop. They are settled in the order in which they came."""
+        """Requests of one loop, called on a loop. They are settled in the order in which they came."""
         if self._is_quick(requests) and self._settle_here(requests):
             return
         with self._counting:
@@ -72,6 +72,8 @@ class Writer:
 
     def _is_quick(self, requests: list[Request]) -> bool:
         if self._untold or self._in_a_row >= _IN_A_ROW or len(requests) > _FEW:
+            return False
+        if requests[0].loop is not asyncio.get_running_loop():  # whoever waits is told by its own
             return False
         size = 0
         for request in requests:
@@ -121,7 +123,8 @@ class Writer:
             self._tell(outcomes)
             if ending:
                 break
-        self._connection.close()
+        with self._using:
+            self._connection.close()
 
     def _gather(self, requests: list[Request]) -> tuple[list[Request], bool]:
         group = list(requests)
