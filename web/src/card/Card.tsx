@@ -234,7 +234,7 @@ export function whyEmpty(change: Change): string {
   const shown = sizes.length === 2 ? t.becomes(sizes[0] ?? "", sizes[1] ?? "") : (sizes[0] ?? "");
   if (change.file_type === "binary") return t.binarySizes(shown);
   if (change.file_type === "unknown") return shown === "" ? t.noText : `${t.noText} ${shown}`;
-  if (change.truncated) return t.cut;
+  if (change.truncated) return shown === "" ? t.cutWhole : `${t.cutWhole} ${shown}`;
   if (change.operation === "add" && change.after?.size === 0) return t.emptyFile;
   return t.noLines;
 }

@@ -177,6 +177,7 @@ export const en = {
     becomes: (before: string, after: string) => `${before}, now ${after}`,
     noText: "No text to compare: too large, or its bytes are not kept.",
     cut: "The log keeps only this much of it.",
+    cutWhole: "Its lines are too large for the log to keep. The patch holds all of it.",
     hidden: (kinds: string) => `Holds ${kinds} characters; they are shown as marks.`,
     hiddenKinds: { control: "control", bidirectional: "bidirectional", invisible: "invisible" },
     facts: {

@@ -176,6 +176,7 @@ export const zh: Messages = {
     becomes: (before, after) => `${before}，现为 ${after}`,
     noText: "没有可比较的文本：太大，或其字节未保留。",
     cut: "日志只保留这么多。",
+    cutWhole: "其内容太大，日志没有保留各行。补丁中有全部内容。",
     hidden: (kinds) => `含有${kinds}字符，以标记显示。`,
     hiddenKinds: { control: "控制", bidirectional: "双向", invisible: "不可见" },
     facts: {
