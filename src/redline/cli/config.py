@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
+from redline.cli.chat_config import ChatConfig, DiscordConfig, SlackConfig, TelegramConfig
 from redline.cli.failure import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from pydantic.fields import FieldInfo
 
 ENVIRONMENT_PREFIX = "REDLINE_"
 
@@ -64,6 +67,10 @@ class Config(BaseModel):
         description='Commands that format what the built-in agent has changed, by pattern of paths, as in { "*.py" = '
         '["ruff", "format", "--stdin-filename", "{path}", "-"] }; in the environment as JSON.',
     )
+
+    slack: SlackConfig = Field(SlackConfig(), description="Slack; docs/slack.md.")
+    discord: DiscordConfig = Field(DiscordConfig(), description="Discord; docs/discord.md.")
+    telegram: TelegramConfig = Field(TelegramConfig(), description="Telegram; docs/telegram.md.")
 
     @field_validator("formatters", mode="before")
     @classmethod
@@ -116,29 +123,65 @@ def load(flags: Mapping[str, Any] | None = None) -> Settings:
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     for name, value in _read_file(path).items():
         values[name], sources[name] = value, str(path)
+    for name in _TABLES:
+        if isinstance(values.get(name), dict):
+            values[name] = dict(values[name])
+            sources |= {f"{name}.{key}": str(path) for key in values[name]}
     for name, value in _read_environment().items():
-        values[name], sources[name] = value, ENVIRONMENT_PREFIX + name.upper()
+        table, _, key = name.rpartition(".")
+        if table:
+            values.setdefault(table, {})[key] = value
+        else:
+            values[name] = value
+        sources[name] = _variable(name)
     for name, value in given.items():
         values[name], sources[name] = value, "flag"
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
         raise _refusal(error, sources) from error
-    settings = tuple(
-        Setting(name, getattr(config, name), sources.get(name, "default"), field.description or "")
-        for name, field in Config.model_fields.items()
-    )
-    return Settings(config, path, settings)
+    return Settings(config, path, tuple(_settings(config, sources)))
 
 
 def template() -> str:
     """A configuration file that sets nothing: every name with what it is for, commented out."""
     lines = ["# Configuration of Redline. `redline config` shows what is in force and why.", ""]
     for name, field in Config.model_fields.items():
-        default = field.get_default(call_default_factory=True)
-        shown = '""' if default is None else f'"{default}"' if isinstance(default, (str, Path)) else str(default)
-        lines += [f"# {field.description}", f"# {name} = {shown}", ""]
+        if name in _TABLES:
+            lines += [f"# {field.description}", f"# [{name}]", ""]
+            for key, inner in _TABLES[name].model_fields.items():
+                lines += [f"# {inner.description}", f"# {key} = {_toml(inner)}", ""]
+        else:
+            lines += [f"# {field.description}", f"# {name} = {_toml(field)}", ""]
     return "\n".join(lines)
+
+
+_TABLES: Mapping[str, type[ChatConfig]] = {"slack": SlackConfig, "discord": DiscordConfig, "telegram": TelegramConfig}
+"""Settings with settings of their own: `slack.allow` is `allow` under `[slack]`, and REDLINE_SLACK_ALLOW."""
+
+
+def _settings(config: Config, sources: Mapping[str, str]) -> Iterator[Setting]:
+    for name, field in Config.model_fields.items():
+        value = getattr(config, name)
+        if name not in _TABLES:
+            yield Setting(name, value, sources.get(name, "default"), field.description or "")
+            continue
+        for key, inner in _TABLES[name].model_fields.items():
+            source = sources.get(f"{name}.{key}", "default")
+            yield Setting(f"{name}.{key}", getattr(value, key), source, inner.description or "")
+
+
+def _toml(field: FieldInfo) -> str:
+    default = field.get_default(call_default_factory=True)
+    if default is None or isinstance(default, SecretStr):
+        return '""'
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f'"{default}"' if isinstance(default, (str, Path)) else str(default)
+
+
+def _variable(name: str) -> str:
+    return ENVIRONMENT_PREFIX + name.replace(".", "_").upper()
 
 
 def _read_file(path: Path) -> dict[str, Any]:
@@ -159,18 +202,20 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def _read_environment() -> dict[str, str]:
-    values = {name: os.environ.get(ENVIRONMENT_PREFIX + name.upper()) for name in Config.model_fields}
+    names = [name for name in Config.model_fields if name not in _TABLES]
+    names += [f"{table}.{key}" for table, model in _TABLES.items() for key in model.model_fields]
+    values = {name: os.environ.get(_variable(name)) for name in names}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _refusal(error: ValidationError, sources: Mapping[str, str]) -> Failure:
     first = error.errors()[0]
-    name = ".".join(str(part) for part in first["loc"])
-    source = sources.get(str(first["loc"][0]), "") if first["loc"] else ""
+    parts = [str(part) for part in first["loc"]]
+    name = ".".join(parts)
+    source = sources.get(".".join(parts[:2])) or sources.get(parts[0], "") if parts else ""
     if first["type"] == "extra_forbidden":
-        return Failure(
-            2, "CONFIG", f"{source} sets {name!r}, which does not exist.", f"Known: {', '.join(Config.model_fields)}."
-        )
+        known = _TABLES[parts[0]].model_fields if len(parts) > 1 and parts[0] in _TABLES else Config.model_fields
+        return Failure(2, "CONFIG", f"{source} sets {name!r}, which does not exist.", f"Known: {', '.join(known)}.")
     return Failure(
         2,
         "CONFIG",

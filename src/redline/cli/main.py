@@ -178,6 +178,9 @@ def serve(
     agent_command: Annotated[
         str | None, typer.Option(metavar='"CMD ARGS"', help="Any agent of the Agent Client Protocol, by its command.")
     ] = None,
+    slack: Annotated[bool, typer.Option("--slack", help="On Slack, too; docs/slack.md.")] = False,
+    discord: Annotated[bool, typer.Option("--discord", help="On Discord, too; docs/discord.md.")] = False,
+    telegram: Annotated[bool, typer.Option("--telegram", help="On Telegram, too; docs/telegram.md.")] = False,
     data: Data = None,
 ) -> None:
     """Show the sessions in a browser: start turns, read and approve changes, undo them. Ctrl-C ends it.
@@ -192,7 +195,12 @@ def serve(
     if agent is not None and agent_command is None:
         flags["agent_command"] = ""  # a name on the command line wins over a command in the configuration
     wanted = command.somebody_sits_here() if browse is None else browse
-    raise typer.Exit(command.serve(flags, host=host, port=port, token=token, browse=wanted, names=tuple(name or ())))
+    chosen = {"slack": slack, "discord": discord, "telegram": telegram}
+    code = command.serve(
+        flags, host=host, port=port, token=token, browse=wanted, names=tuple(name or ()),
+        chats=[one for one, is_chosen in chosen.items() if is_chosen],
+    )  # fmt: skip
+    raise typer.Exit(code)
 
 
 @app.command()

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from redline.cli.chats import chats as served_chats
+from redline.cli.chats import wanted as wanted_chats
 from redline.cli.config import load
 from redline.cli.failure import Failure
 from redline.cli.house import opened
@@ -27,7 +29,7 @@ from redline.surfaces.dashboard.server import serve as serve_dashboard
 from redline.tools.builtin import builtin_toolset
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Mapping
     from typing import Any
 
     from redline.cli.config import Config
@@ -47,13 +49,15 @@ def serve(
     browse: bool = False,
     names: tuple[str, ...] = (),
     begin: Callable[[Gateway], Awaitable[str]] | None = None,
+    chats: Collection[str] = (),
 ) -> int:
     """Serve until told to stop; the exit code. `names`: other host names under which the server is reached. `begin`
-    is run first, and says which session the address opens."""
+    is run first, and says which session the address opens. `chats`: platforms that are served, too."""
     config = load(flags).config
+    platforms = wanted_chats(config, chats)
     wanted = Access(port, host, None, tuple(name.lower() for name in names))
     try:
-        asyncio.run(_serve(config, wanted, token=token, browse=browse, begin=begin))
+        asyncio.run(_serve(config, wanted, platforms, token=token, browse=browse, begin=begin))
     except GatewayError as error:
         raise Failure(2, error.code, error.message, error.remedy) from error
     return 0
@@ -62,6 +66,7 @@ def serve(
 async def _serve(
     config: Config,
     wanted: Access,
+    platforms: Collection[str],
     *,
     token: bool,
     browse: bool,
@@ -88,7 +93,11 @@ async def _serve(
             if browse:
                 asyncio.get_running_loop().run_in_executor(None, webbrowser.open, where)
 
-        await serve_dashboard(gateway, bound, access, here=Path.cwd(), ready=ready)
+        try:
+            async with served_chats(config, gateway, platforms):
+                await serve_dashboard(gateway, bound, access, here=Path.cwd(), ready=ready)
+        finally:
+            await gateway.close()
 
 
 def somebody_sits_here() -> bool:
