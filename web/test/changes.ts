@@ -35,6 +35,7 @@ export function change(more: Partial<Change> = {}): Change {
     added: lines.filter((line) => line.startsWith("+")).length,
     removed: lines.filter((line) => line.startsWith("-")).length,
     exact: true,
+    at_least: false,
     anchored: true,
     truncated: false,
     redacted: false,

@@ -5,6 +5,8 @@ interface Props {
   /** What is not drawn when this fails, for the data of a test. */
   part: string;
   message?: string;
+  /** Of what is drawn: another version may have no fault. */
+  version?: number;
   children: ComponentChildren;
 }
 
@@ -18,6 +20,10 @@ export class Boundary extends Component<Props, { failed: boolean }> {
 
   override componentDidCatch(error: unknown): void {
     console.error(`A fault while drawing ${this.props.part}`, error);
+  }
+
+  override componentDidUpdate(before: Props): void {
+    if (this.state.failed && before.version !== this.props.version) this.setState({ failed: false });
   }
 
   override render({ part, message, children }: Props): ComponentChildren {

@@ -24,7 +24,7 @@ export function fileForm(change: Change): "full" | "summary" {
 /** Null where nobody can count. */
 export function countsOf(change: Change): Counts | null {
   if (change.file_type === "binary" || change.file_type === "unknown") return null;
-  return { removed: change.removed, added: change.added, bound: boundOf(change) };
+  return { removed: change.removed, added: change.added, bound: change.at_least ? "≥" : change.exact ? "" : "≈" };
 }
 
 export function countsOfTotal(total: NetTotal, partial: boolean): Counts | null {
@@ -43,24 +43,6 @@ export function sumOf(counts: readonly (Counts | null)[]): Counts | null {
     added: known.reduce((sum, one) => sum + one.added, 0),
     bound: bounds.has("≥") || known.length < counts.length ? "≥" : bounds.has("≈") ? "≈" : "",
   };
-}
-
-/**
- * The totals of a record are those of the whole change, also where hunks were cut. Where the hunks that are left account
- * for every counted line, whoever counted saw no more than they do: then the totals are lower bounds.
- */
-function boundOf(change: Change): Bound {
-  if (!change.exact) return "≈";
-  if (!change.truncated || change.hunks.length === 0 || change.hunks_omitted) return "";
-  let removed = 0;
-  let added = 0;
-  for (const hunk of change.hunks) {
-    for (const line of hunk.lines) {
-      if (line.startsWith("-")) removed += 1;
-      else if (line.startsWith("+")) added += 1;
-    }
-  }
-  return removed === change.removed && added === change.added ? "≥" : "";
 }
 
 /** True: some line, or all of them together, would hold up the viewer, and the page with it. */

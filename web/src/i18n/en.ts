@@ -298,6 +298,7 @@ export const en = {
     copyCode: "Copy code",
     copyPatch: "Copy patch",
     downloadPatch: "Download patch",
+    unmasked: "A patch holds the true bytes, secrets too.",
     copied: "Copied",
     copyFailed: "The browser did not allow copying.",
     failed: "This change could not be loaded.",

@@ -290,6 +290,7 @@ export const zh: Messages = {
     copyCode: "复制代码",
     copyPatch: "复制补丁",
     downloadPatch: "下载补丁",
+    unmasked: "补丁含有真实内容，包括机密。",
     copied: "已复制",
     copyFailed: "浏览器不允许复制。",
     failed: "无法加载此修改。",

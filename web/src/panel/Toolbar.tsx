@@ -138,6 +138,7 @@ export function Toolbar({
           </a>
         </>
       )}
+      {onDisk && changes.some((change) => change.redacted) && <span class="said attention">{t.unmasked}</span>}
       <span class="said" role="status">
         {said.value}
       </span>

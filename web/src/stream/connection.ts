@@ -4,7 +4,7 @@
  * any harm.
  */
 import { type Signal, signal } from "@preact/signals";
-import { address, api } from "../wire/api.js";
+import { address, api, Refused } from "../wire/api.js";
 import type { StreamHello, StreamReset, StreamRows, StreamSessions, StreamState, StreamText } from "../wire/rows.js";
 import { Frame } from "./frame.js";
 
@@ -105,9 +105,17 @@ export class Connection {
     this.#source = null;
     this.#stream = null;
     if (this.link.peek() !== "denied") this.link.value = "lost";
+    this.#askWhy();
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => this.#connect(), this.#wait * (0.75 + Math.random() / 2));
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
+  }
+
+  /** A stream does not say why it failed; another request does. */
+  #askWhy(): void {
+    api.folders().catch((error: unknown) => {
+      if (error instanceof Refused && error.status === 401 && this.link.peek() !== "open") this.link.value = "denied";
+    });
   }
 
   #tell(subscriptions: { subscribe: { session: string; after: number }[]; unsubscribe: string[] }): void {

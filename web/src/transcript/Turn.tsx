@@ -98,7 +98,7 @@ function RowBox({ id }: { id: string }): VNode | null {
       tabIndex={-1}
       aria-label={rowLabel(row)}
     >
-      <Boundary part={`row ${id}`} message={messages().app.rowFault}>
+      <Boundary part={`row ${id}`} message={messages().app.rowFault} version={row.revision}>
         <RowContent row={row} />
       </Boundary>
     </article>

@@ -582,9 +582,14 @@ export interface components {
             anchored: boolean;
             /**
              * Truncated
-             * @description The record holds a part of the hunks only; the counts are those of the whole.
+             * @description The record holds a part of the hunks only; the counts are those of the whole, unless `at_least`.
              */
             truncated: boolean;
+            /**
+             * At Least
+             * @description What was cut off before it reached us could not be counted: the counts are lower bounds (≥).
+             */
+            at_least: boolean;
             /**
              * Redacted
              * @description Some line is masked.

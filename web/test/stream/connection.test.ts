@@ -22,6 +22,7 @@ class Source extends EventTarget {
 
 const sources: Source[] = [];
 const posted: string[] = [];
+let denied = false;
 
 function connect(take: (events: StreamEvent[]) => void = () => {}): Connection {
   const connection = new Connection(take, (url) => {
@@ -36,7 +37,8 @@ function connect(take: (events: StreamEvent[]) => void = () => {}): Connection {
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "requestAnimationFrame"] });
   vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
-    posted.push(`${url} ${String(init.body)}`);
+    if (init.method === "POST") posted.push(`${url} ${String(init.body)}`);
+    if (denied && url === "api/folders") return new Response('{"code":"TOKEN","message":"no"}', { status: 401 });
     return new Response("{}");
   });
 });
@@ -44,6 +46,7 @@ beforeEach(() => {
 afterEach(() => {
   sources.length = 0;
   posted.length = 0;
+  denied = false;
   vi.useRealTimers();
   vi.unstubAllGlobals();
 });
@@ -92,5 +95,16 @@ describe("the stream", () => {
     await vi.advanceTimersByTimeAsync(300);
     expect(first?.closed).toBe(true);
     expect(seen).toHaveLength(1);
+  });
+
+  it("says so where it has no access any more, and goes on trying", async () => {
+    const connection = connect();
+    denied = true;
+    sources[0]?.dispatchEvent(new Event("error"));
+    await vi.advanceTimersByTimeAsync(10);
+    expect(connection.link.value).toBe("denied");
+    await vi.advanceTimersByTimeAsync(1_000);
+    sources[1]?.say("hello", { stream: "again" });
+    expect(connection.link.value).toBe("open");
   });
 });
