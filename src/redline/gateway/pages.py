@@ -7,6 +7,7 @@ and later undos, which mark what they took back.
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from redline.gateway.roster import GatewayError
 from redline.transcript.fold import Transcript
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from redline.changes.record import FileChange
     from redline.sessions.events import Event
     from redline.sessions.sqlite import SqliteStore
@@ -24,16 +27,10 @@ if TYPE_CHECKING:
 TAIL_EVENTS = 1000
 """Events at the end that are folded at least when a session is opened, if it has so many."""
 _KEPT_TURNS = 64
+_AT_ONCE = 200
+"""Events that are folded on the loop itself."""
 _FACTS = ("session/started", "session/state", "agent/started")
-_CHANGES = (
-    "turn/started",
-    "turn/ended",
-    "tool/call",
-    "tool/update",
-    "tool/result",
-    "workspace/changed",
-    "change/reverted",
-)
+_CHANGES = ("tool/call", "tool/update", "tool/result", "workspace/changed", "change/reverted")
 """What tells which changes are on disk."""
 _BY_SEQ = ("user", "found", "notice", "other")
 """Kinds of rows whose id holds a `seq`; that of the others holds a turn."""
@@ -57,12 +54,10 @@ class Pages:
         while start > 1 and end - start < events:
             start, _ = await store.turn_bounds(session, start - 1)
         transcript = Transcript(session, self._present)
-        for event in await store.of_types(session, _FACTS, before=start):
-            transcript.apply(event)
+        await _fed(transcript, await store.of_types(session, _FACTS, before=start))
         after = start - 1
         while page := await store.read(session, after=after):
-            for item in page:
-                transcript.apply(item)
+            await _fed(transcript, page)
             after = page[-1].seq
         return transcript, start
 
@@ -101,8 +96,7 @@ class Pages:
                 raise GatewayError("NO_TURN", f"This session has no turn {turn}.", "Load the session again.")
             start, following = await self._store.turn_bounds(self._session, found)
         transcript = Transcript(self._session, {})
-        for event in await self._store.of_types(self._session, _CHANGES, after=start - 1, before=following):
-            transcript.apply(event)
+        await _fed(transcript, await self._store.of_types(self._session, _CHANGES, after=start - 1, before=following))
         return transcript.landed(turn)
 
     async def _turn(self, start: int, following: int | None, undone_after: int) -> list[AnyRow]:
@@ -127,6 +121,18 @@ class Pages:
             events += page
             after = page[-1].seq
         events += await store.of_types(session, ("change/reverted",), after=until - 1)
+        await _fed(transcript, events)
+        return sorted((row for row in transcript.rows if row.seq < until), key=lambda row: row.seq)
+
+
+async def _fed(transcript: Transcript, events: Sequence[Event | Damaged]) -> None:
+    """A long fold is done beside the loop, so that nobody else waits for it."""
+
+    def feed() -> None:
         for event in events:
             transcript.apply(event)
-        return sorted((row for row in transcript.rows if row.seq < until), key=lambda row: row.seq)
+
+    if len(events) < _AT_ONCE:
+        feed()
+    else:
+        await asyncio.to_thread(feed)
