@@ -7,6 +7,7 @@ import logging
 import signal
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redline.cli.config import load
@@ -108,7 +109,7 @@ def _proxied(config: Config, archive: Archive, foreign: Foreign, chosen: Choices
     from redline.agents.acp.agent import AcpFactory
     from redline.surfaces.editor.backing import Backing
 
-    made = foreign.options(chosen)
+    made = replace(foreign.options(chosen), settled=True)
 
     def factory(session: OpenSession, files: Files) -> AcpFactory:
         return AcpFactory(made, files, session.store, session.redactor)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agents.acp.puppetry import done, edit, found, puppet, said, start, tools, touched, turn
+from captures.recorded import Onlooker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -173,3 +174,80 @@ async def test_an_unknown_request_is_answered_and_harms_nothing(tmp_path: Path) 
     async with puppet(tmp_path, [request("craft/drain")], files={"a.txt": TEXT}) as live:
         assert await turn(live, BEFORE) == "completed"
         assert answers(live)[0]["error"]["code"] == -32601
+
+
+class Strict(Onlooker):
+    """Says to every question what it is told to, also where the agent did not ask."""
+
+    def __init__(self, outcome: str) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+    async def ask(self, request: Any) -> Any:
+        self.asked.append(request)
+        return self.outcome
+
+
+async def test_a_write_that_the_agent_did_not_ask_for_is_asked_about_with_the_true_change(tmp_path: Path) -> None:
+    steps = [request("fs/write_text_file", path="{w}/a.txt", content=NEW)]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}, onlooker=Strict("allow_once")) as live:
+        await turn(live, BEFORE)
+        [asked] = live.onlooker.asked
+        assert [(change.added, change.removed, change.anchored) for change in asked.changes] == [(1, 1, True)]
+        assert "did not ask" in (asked.note or "")
+        assert [touched(row, live) for row in tools(live).values()] == [ONE_LINE]
+
+
+async def test_a_write_that_is_not_allowed_is_not_made_and_stays_readable(tmp_path: Path) -> None:
+    steps = [request("fs/write_text_file", path="{w}/a.txt", content=NEW)]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}, onlooker=Strict("reject")) as live:
+        await turn(live, BEFORE)
+        assert (live.workspace / "a.txt").read_text() == TEXT
+        assert "did not allow" in answers(live)[0]["error"]["message"]
+        [row] = tools(live).values()
+        assert (row.status, row.changes, len(row.proposed)) == ("rejected", (), 1)
+
+
+async def test_who_has_asked_is_not_asked_about_again_but_about_another_file(tmp_path: Path) -> None:
+    asking = {"ask": {"toolCallId": "c", "title": "Edit", "kind": "edit", "content": [
+        {"type": "diff", "path": "{w}/a.txt", "oldText": "line 20", "newText": "line twenty"}]}}  # fmt: skip
+    steps = [
+        asking, request("fs/write_text_file", path="{w}/a.txt", content=NEW),
+        request("fs/write_text_file", path="{w}/b.txt", content="b\n"), done("c"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}, onlooker=Strict("allow_once")) as live:
+        await turn(live, BEFORE)
+        assert [one.paths[0].rpartition("/")[2] for one in live.onlooker.asked] == ["a.txt", "b.txt"]
+        told = [(operation, name) for row in tools(live).values() for operation, name, _, _ in touched(row, live)]
+        assert sorted(told) == [("add", "b.txt"), ("modify", "a.txt")]
+
+
+async def test_a_command_that_no_call_accounts_for_is_asked_about_and_has_its_row(tmp_path: Path) -> None:
+    steps = [
+        request("terminal/create", command="echo b > b.txt; echo done"),
+        request("terminal/wait_for_exit", terminalId="terminal-1"), {"sleep": 0.2},
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}, onlooker=Strict("allow_once")) as live:
+        await turn(live, BEFORE)
+        assert [one.arguments for one in live.onlooker.asked] == [{"command": "echo b > b.txt; echo done"}]
+        [row] = tools(live).values()
+        assert (row.status, touched(row, live)) == ("applied", [("add", "b.txt", 1, 0)])
+        assert row.result_view.output == "done\n"  # type: ignore[union-attr]
+
+
+async def test_a_command_that_is_not_allowed_does_not_run(tmp_path: Path) -> None:
+    steps = [start("c", kind="execute", title="x"), request("terminal/create", command="echo b > b.txt"), done("c")]
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}, onlooker=Strict("reject")) as live:
+        await turn(live, BEFORE)
+        assert not (live.workspace / "b.txt").exists()
+        assert tools(live)["c"].status == "rejected"
+
+
+async def test_where_an_editor_has_settled_what_is_asked_nothing_more_is(tmp_path: Path) -> None:
+    steps = [request("fs/write_text_file", path="{w}/a.txt", content=NEW), request("terminal/create", command="true")]
+    async with puppet(
+        tmp_path, steps, files={"a.txt": TEXT}, onlooker=Strict("reject"), options={"settled": True}
+    ) as live:
+        await turn(live, BEFORE)
+        assert not live.onlooker.asked
+        assert (live.workspace / "a.txt").read_text() == NEW

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from redline.agents.acp.bulk import Bulk
 from redline.agents.acp.calls import Calls
 from redline.agents.acp.client import Client
+from redline.agents.acp.consent import Consent
 from redline.agents.acp.link import GREETING_SECONDS, Choices, Link, LinkError, Offers
 from redline.agents.acp.past import Past
 from redline.agents.acp.questions import Questions
@@ -54,6 +55,9 @@ class AcpOptions:
     """Further ones of its session, such as `mcpServers`."""
     asks_in: str = ""
     """The mode in which it asks before it changes files, where it is known not to start in it."""
+    settled: bool = False
+    """Whoever is in front of it, such as an editor, has settled with it what it asks: what it has us write or run is
+    then not asked about once more."""
     greeting_seconds: float = GREETING_SECONDS
     cancel_seconds: float = CANCEL_SECONDS
 
@@ -101,9 +105,10 @@ class AcpAgent:
         self._terminals = Terminals(workspace)
         self._calls.terminal = self._terminals.known
         journal = Journal(files, store, log, recorder)
-        self._texts = Texts(files, journal, self._calls, observer, self._watch.ended)
+        consent = Consent(options.name, host, files, recorder, given=options.settled)
+        self._texts = Texts(files, journal, self._calls, consent, observer, self._watch.ended)
         self.questions = Questions(options.name, host, self._calls, self._watch, files, recorder)
-        self._client = Client(log, self._calls, self._watch, self.questions, self._texts, self._terminals)
+        self._client = Client(log, self._calls, self._watch, self.questions, consent, self._texts, self._terminals)
         self._link: Link | None = None
         self._reading: asyncio.Task[None] | None = None
         self._past = Past()

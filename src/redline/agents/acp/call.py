@@ -141,6 +141,15 @@ class ForeignCall:
         self.only_asked = False
         return decisive
 
+    def failed(self, why: str) -> None:
+        """Of a call that was made up here: it came to nothing."""
+        self.claim = "failed"
+        self.holds({"type": "content", "content": {"type": "text", "text": why}})
+
+    def holds(self, *content: dict[str, Any]) -> None:
+        """The same: what its content is."""
+        self.fields["content"], self._evidence = list(content), None
+
     @property
     def evidence(self) -> Evidence:
         if self._evidence is None:
@@ -198,6 +207,11 @@ class ForeignCall:
     def is_open_ended(self) -> bool:
         """It says neither which files it is about nor that it only looks: nothing is known of what it may change."""
         return not self.evidence.named and not self.evidence.only_looks
+
+    def runs(self, command: str) -> bool:
+        """It is this call's command, bare or inside the shell that the agent puts around it; or it has none yet."""
+        own = (self.evidence.command or "").strip()
+        return self.evidence.is_shell and (not own or own in command or command in own)
 
     def means(self, step: Step) -> bool:
         """It means to change a path of that change."""

@@ -112,10 +112,10 @@ class Calls:
         call.only_asked = True
         return call
 
-    def own(self, title: str, kind: str, path: str) -> ForeignCall:
+    def own(self, title: str, kind: str, path: str = "", **fields: Any) -> ForeignCall:
         """A call made up for something that the agent had us do and named no call for."""
         call = self._new(self._free("client"))
-        call.fields = {"title": title, "kind": kind, "locations": [{"path": path}]}
+        call.fields = {"title": title, "kind": kind, **({"locations": [{"path": path}]} if path else {}), **fields}
         call.claim = "completed"
         return call
 

@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from redline.agents.acp.normalise import CallSaid, Other, Plan, State, Text, Usage, said, with_envelope
+from redline.agents.acp.terminals import command_line
 from redline.protocol.adapter import permission_answer
 from redline.protocol.connection import METHOD_NOT_FOUND, RpcError
 from redline.sessions.gate import as_json
 from redline.sessions.store import StoreError
 
 if TYPE_CHECKING:
+    from redline.agents.acp.call import ForeignCall
     from redline.agents.acp.calls import Calls
+    from redline.agents.acp.consent import Consent
     from redline.agents.acp.questions import Questions
     from redline.agents.acp.terminals import Terminals
     from redline.agents.acp.texts import Texts
@@ -42,7 +45,14 @@ class Client:
     """The client's side of the protocol, for one agent in one session (`protocol.connection.Peer`)."""
 
     def __init__(
-        self, log: SessionLog, calls: Calls, watch: Watch, questions: Questions, texts: Texts, terminals: Terminals
+        self,
+        log: SessionLog,
+        calls: Calls,
+        watch: Watch,
+        questions: Questions,
+        consent: Consent,
+        texts: Texts,
+        terminals: Terminals,
     ) -> None:
         self.session = ""
         """Of the agent; what concerns another one is passed over."""
@@ -56,6 +66,7 @@ class Client:
         self._calls = calls
         self._watch = watch
         self._questions = questions
+        self._consent = consent
         self._texts = texts
         self._terminals = terminals
         self._speech: TextStream | None = None
@@ -67,6 +78,7 @@ class Client:
         self.usage: Usage | None = None
         """The last that was said of it in this turn."""
         self._asking: set[asyncio.Task[dict[str, Any]]] = set()
+        self._running: set[asyncio.Task[None]] = set()
 
     # Messages.
 
@@ -119,8 +131,7 @@ class Client:
             case "fs/write_text_file":
                 return await self._texts.write(given)
             case "terminal/create":
-                await self._watch.up_to_date()  # what was done before is not this command's work
-                return await self._terminals.create(given)
+                return await self._run(given)
             case "terminal/output":
                 return await self._terminals.output(given)
             case "terminal/wait_for_exit":
@@ -171,6 +182,7 @@ class Client:
         """The turn is being stopped: no question of the agent waits for an answer any more."""
         for task in self._asking:
             task.cancel()
+        self._consent.withdraw()
 
     # Parts of the above.
 
@@ -185,6 +197,40 @@ class Client:
         finally:
             self._asking.discard(task)
         return permission_answer(None) if task.cancelled() else task.result()
+
+    async def _run(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A command of the agent: of the open call that accounts for it, else a call of its own."""
+        command = command_line(params)
+        call, own = self._call_for(command), None
+        if call is None:
+            call = own = self._calls.own(command, "execute", rawInput={"command": command})
+            own.claim = None
+            await self._calls.tell(own, whole=True)
+        try:
+            await self._consent.to_run(call, command)
+            await self._watch.up_to_date()  # what was done before is not this command's work
+            created = await self._terminals.create(params)
+        except RpcError as error:
+            if own is not None:
+                own.failed(str(error))
+                self._watch.ended(own)
+            raise
+        if own is not None:
+            own.holds({"type": "terminal", "terminalId": created["terminalId"]})
+            self._running.add(task := asyncio.ensure_future(self._account_for(own, created["terminalId"])))
+            task.add_done_callback(self._running.discard)
+        return created
+
+    def _call_for(self, command: str) -> ForeignCall | None:
+        """The open call that runs it, or else one that may run anything."""
+        running = [call for call in self._calls.of_turn() if not call.closed and call.ended is None and call.may_run]
+        fitting = [call for call in running if call.runs(command)]
+        return next(iter(fitting or [call for call in running if call.evidence.is_shell or call.is_open_ended]), None)
+
+    async def _account_for(self, own: ForeignCall, terminal: str) -> None:
+        await self._terminals.ended(terminal)
+        own.claim, own.ended = "completed", asyncio.get_running_loop().time()
+        self._watch.ended(own)
 
     async def _keep_unknown(self, heard: Other) -> None:
         update = as_json(heard.update)

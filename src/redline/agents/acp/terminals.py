@@ -71,9 +71,7 @@ class Terminals:
         self._count = 0
 
     async def create(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        command, arguments = params.get("command"), params.get("args") or []
-        if not isinstance(command, str) or not command or not all(isinstance(one, str) for one in arguments):
-            raise RpcError(INVALID_PARAMS, "command is missing, or args are not texts")
+        line = command_line(params)
         folder = self._folder(params.get("cwd"))
         given = params.get("outputByteLimit")
         limit = min(given, OUTPUT_LIMIT) if isinstance(given, int) and given > 0 else OUTPUT_LIMIT
@@ -81,8 +79,6 @@ class Terminals:
         for entry in params.get("env") or ():
             if isinstance(entry, Mapping) and isinstance(entry.get("name"), str):
                 environment[entry["name"]] = str(entry.get("value", ""))
-        # Some agents send a whole line of a shell as the command.
-        line = command if not arguments else shlex.join([command, *arguments])
         try:
             child = await Child.start(["/bin/sh", "-c", line], folder=folder, environment=environment, merged=True)
         except (OSError, ValueError) as error:
@@ -98,6 +94,11 @@ class Terminals:
         if terminal.ending is not None:
             result["exitStatus"] = dict(terminal.ending)
         return result
+
+    async def ended(self, name: str) -> None:
+        """Wait until the command of a terminal has ended, whoever has released it meanwhile."""
+        if (terminal := self._open.get(name)) is not None:
+            await terminal.wait()
 
     async def wait_for_exit(self, params: Mapping[str, Any]) -> dict[str, Any]:
         return dict(await self._of(params).wait())
@@ -144,6 +145,14 @@ class Terminals:
         if not is_within(folder, os.path.realpath(self._workspace)):
             raise RpcError(INVALID_PARAMS, f"{given} is outside the workspace {self._workspace}.")
         return Path(folder)
+
+
+def command_line(params: Mapping[str, Any]) -> str:
+    """What is to be run, as a shell takes it: some agents send a whole line as the command. Raises `RpcError`."""
+    command, arguments = params.get("command"), params.get("args") or []
+    if not isinstance(command, str) or not command or not all(isinstance(one, str) for one in arguments):
+        raise RpcError(INVALID_PARAMS, "command is missing, or args are not texts")
+    return command if not arguments else shlex.join([command, *arguments])
 
 
 def _exit(terminal: Terminal) -> dict[str, Any] | None:

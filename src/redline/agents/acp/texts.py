@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 from redline.agents.acp.call import ForeignCall, Step
 from redline.agents.acp.places import key
 from redline.files.error import FileError
-from redline.files.seam import Files, Outcome, Target, Write
+from redline.files.seam import Blob, Files, Outcome, Target, Write
 from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
+from redline.tools.mutation import to_its_end
 from redline.tools.tool import Step as Mutation
 from redline.tools.tool import ToolError
 
 if TYPE_CHECKING:
     from redline.agents.acp.calls import Calls
+    from redline.agents.acp.consent import Consent
     from redline.tools.mutation import Journal, Landed
     from redline.workspace.observe import Observer
 
@@ -34,13 +36,20 @@ class Texts:
     """Serves one agent."""
 
     def __init__(
-        self, files: Files, journal: Journal, calls: Calls, observer: Observer, ended: Callable[[ForeignCall], None]
+        self,
+        files: Files,
+        journal: Journal,
+        calls: Calls,
+        consent: Consent,
+        observer: Observer,
+        ended: Callable[[ForeignCall], None],
     ) -> None:
         self.missing_is_empty = False
         """The agent takes no error for "there is no such file": it is told that the file is empty."""
         self._files = files
         self._journal = journal
         self._calls = calls
+        self._consent = consent
         self._observer = observer
         self._ended = ended
 
@@ -94,17 +103,32 @@ class Texts:
         return content
 
     async def _apply(self, target: Target, content: str) -> None:
-        landed: list[Landed] = []
         call, made_up = self._call_for(target), False
         if call is None:
             call, made_up = self._calls.own(f"Write {target.path.name}", "edit", str(target.path)), True
         if not call.told:
             await self._calls.tell(call, whole=True)
+        try:
+            await self._write(call, target, content)
+        except (FileError, ToolError, RpcError) as error:
+            if made_up:
+                call.failed(str(error))
+            raise
+        finally:
+            if made_up:
+                self._ended(call)
+
+    async def _write(self, call: ForeignCall, target: Target, content: str) -> None:
+        expected = await self._consent.to_write(call, target, content)
+        await to_its_end(self._commit(call, target, content, expected))
+
+    async def _commit(self, call: ForeignCall, target: Target, content: str, expected: Blob | None) -> None:
+        landed: list[Landed] = []
         self._observer.announce(target.real)
         try:
-            outcome = await self._journal.apply(
-                Mutation(target, Write(content)), turn=call.turn, call=call.id, expected=None, landed=landed.append,
-                check_masks=False,
+            await self._journal.apply(
+                Mutation(target, Write(content)), turn=call.turn, call=call.id, expected=expected,
+                landed=landed.append, check_masks=False,
             )  # fmt: skip
         finally:
             if landed:
@@ -113,19 +137,15 @@ class Texts:
                 self._observer.withdraw(target.real)
         for one in landed:
             await self._calls.landing.land(call, _step(one))
-        if not landed and outcome.after is not None and made_up:
-            call.warnings.append("The file held this already.")
-        if made_up:
-            self._ended(call)
 
     def _call_for(self, target: Target) -> ForeignCall | None:
-        """The open call that means to change the file, or names it, or is the only one."""
+        """The open call that means to change the file, or names it, or may change any."""
         running = [call for call in self._calls.of_turn() if not call.closed and call.may_run]
         paths = {str(target.real), key(str(target.path))}
         for fitting in (
             [call for call in running if paths & {key(path) for path in call.evidence.intended}],
             [call for call in running if paths & {key(path) for path in call.evidence.named}],
-            [call for call in running if call.ended is None],
+            [call for call in running if call.ended is None and (call.evidence.is_shell or call.is_open_ended)],
         ):
             if fitting:
                 return fitting[0] if len(fitting) == 1 else next((c for c in fitting if c.ended is None), fitting[0])
