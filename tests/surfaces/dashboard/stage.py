@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from pathlib import Path
 
+    from redline.gateway.permissions import Approval
+
 __all__ = ["House", "Tab", "call", "dashboard", "step", "until"]
 
 TOKEN = "a-token-of-the-test-0123456789"
@@ -190,12 +192,12 @@ class Tab:
 
 
 @asynccontextmanager
-async def dashboard(folder: Path, **options: Any) -> AsyncIterator[House]:
+async def dashboard(folder: Path, *, approval: Approval = "ask", **options: Any) -> AsyncIterator[House]:
     """A real server on a socket, in this loop. `options`: of the gateway."""
     workspace = folder / "workspace"
     workspace.mkdir(exist_ok=True)
     archive = Archive.open(folder / "data")
-    config = Config(data=folder / "data", approval="ask")
+    config = Config(data=folder / "data", approval=approval)
     gateway = Gateway(archive, ConfiguredRoster(config), builtin_toolset().by_name, **options)
     bound = listen("127.0.0.1", 0)
     access = Access(bound.getsockname()[1], token=TOKEN)

@@ -1,0 +1,159 @@
+"""What needs true bytes: patches that apply, whole sides, net changes, and whether the agent's work still stands."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from surfaces.dashboard.stage import House, call, dashboard, step
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+BEFORE = "".join(f"line {number}\n" for number in range(1, 31)).encode()
+KEY = "AKIA" + "Z7WQ3LMK9XPT2VBN"
+
+
+@pytest.fixture
+async def free(tmp_path: Path) -> AsyncIterator[House]:
+    """Nothing is asked in it."""
+    async with dashboard(tmp_path, approval="all") as served:
+        yield served
+
+
+def edit(old: str, new: str) -> dict[str, Any]:
+    return call("edit", path="{workspace}/f.txt", old_string=old, new_string=new)
+
+
+async def worked(house: House, *steps: dict[str, Any], more: list[dict[str, Any]] | None = None) -> str:
+    """A session in which nothing was asked."""
+    turns = [list(steps)] + ([more] if more else [])
+    session = await house.begin(*turns)
+    for turn in range(1, len(turns) + 1):
+        await house.post(f"sessions/{session}/prompt", {"text": "Go."}, status=202)
+        await house.done(session, turn)
+    return session
+
+
+def fresh(folder: Path, name: str, content: bytes) -> Path:
+    """A repository with the file as it was before."""
+    place = folder / f"fresh-{len(list(folder.glob('fresh-*')))}"
+    place.mkdir()
+    (place / name).write_bytes(content)
+    subprocess.run(["git", "init", "-q"], cwd=place, check=True)
+    return place
+
+
+def apply(place: Path, patch: bytes) -> None:
+    subprocess.run(["git", "apply", "--check", "-"], cwd=place, input=patch, check=True)
+    subprocess.run(["git", "apply", "-"], cwd=place, input=patch, check=True)
+
+
+async def patch(house: House, session: str, **query: Any) -> bytes:
+    answer = await house.client.get(f"/api/sessions/{session}/patch", params=query)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-disposition"] == f'attachment; filename="{session}.patch"'
+    return answer.content
+
+
+async def test_a_patch_of_a_call_a_turn_a_file_and_all_applies(free: House) -> None:
+    file = free.workspace / "f.txt"
+    file.write_bytes(BEFORE)
+    read = step("", call("read", path="{workspace}/f.txt"))
+    new = call("write", path="{workspace}/new file.txt", content="new\n")
+    session = await worked(
+        free, read, step("", edit("line 3\n", "line three\n")), step("", new),
+        more=[step("", edit("line 20\n", "line twenty\n"))],
+    )  # fmt: skip
+    after = file.read_bytes()
+    rows = [row for row in await free.rows(session) if row["kind"] == "tool" and row["changes"]]
+    of_call, of_turn, of_file, of_all = [
+        await patch(free, session, **query) for query in ({"row": rows[0]["id"]}, {"turn": 1}, {"path": str(file)}, {})
+    ]
+    once = BEFORE.replace(b"line 3\n", b"line three\n")
+    for text, result, has_new in (
+        (of_call, once, False), (of_turn, once, True), (of_file, after, False), (of_all, after, True),
+    ):  # fmt: skip
+        place = fresh(free.folder, "f.txt", BEFORE)
+        apply(place, text)
+        assert (place / "f.txt").read_bytes() == result
+        assert (place / "new file.txt").exists() is has_new
+
+
+async def test_there_is_no_patch_of_what_is_not_on_disk(house: House) -> None:
+    session = await house.begin([step("", call("write", path="{workspace}/a.txt", content="a\n"))], prompt="Go.")
+    await house.answer(session, "reject")
+    await house.done(session)
+    (row,) = (row for row in await house.rows(session) if row["kind"] == "tool")
+    for query in ({"row": row["id"]}, {"turn": 1}, {}):
+        refused = await house.client.get(f"/api/sessions/{session}/patch", params=query)
+        assert (refused.status_code, refused.json()["code"]) == (409, "NO_CHANGE")
+    for query, code in (({"row": "tool:9:x"}, "NO_ROW"), ({"turn": 9}, "NO_TURN")):
+        refused = await house.client.get(f"/api/sessions/{session}/patch", params=query)
+        assert (refused.status_code, refused.json()["code"]) == (404, code)
+
+
+async def test_a_secret_is_masked_wherever_it_is_shown_and_true_in_the_patch(free: House) -> None:
+    file = free.workspace / "settings.ini"
+    file.write_bytes(f"key = {KEY}\nmode = old\n".encode())
+    read = step("", call("read", path="{workspace}/settings.ini"))
+    change = call("edit", path="{workspace}/settings.ini", old_string="mode = old", new_string="mode = new")
+    session = await worked(free, read, step("", change))
+    (row,) = (row for row in await free.rows(session) if row["kind"] == "tool" and row["changes"])
+    assert row["changes"][0]["redacted"] is True
+    sides = await free.get(f"sessions/{session}/sides", row=row["id"], path=str(file))
+    net = await free.get(f"sessions/{session}/net", turn=1, path=str(file))
+    assert sides == net["sides"]
+    assert (sides["available"], sides["masked"]) == (True, True)
+    assert KEY not in f"{sides}{net}{await free.rows(session)}"
+    context = [line[1:] for line in net["change"]["hunks"][0]["lines"] if line[0] == " "]
+    assert context == sides["new"].splitlines()[:1]
+    assert KEY.encode() in await patch(free, session)
+
+
+async def test_the_net_change_of_a_turn_goes_from_first_to_last(free: House) -> None:
+    file = free.workspace / "f.txt"
+    file.write_bytes(BEFORE)
+    read = step("", call("read", path="{workspace}/f.txt"))
+    session = await worked(
+        free, read, step("", edit("line 3\n", "line x\n")), step("", edit("line x\n", "line three\n"))
+    )
+    net = await free.get(f"sessions/{session}/net", turn=1, path=str(file))
+    changed = [line for hunk in net["change"]["hunks"] for line in hunk["lines"] if line[0] != " "]
+    assert changed == ["-line 3", "+line three"]
+    assert net["sides"]["old"] == BEFORE.decode()
+    assert net["sides"]["new"] == file.read_text()
+    gone = await free.client.get(f"/api/sessions/{session}/net", params={"turn": 1, "path": "/nowhere"})
+    assert (gone.status_code, gone.json()["code"]) == (404, "NO_FILE")
+
+
+async def test_the_files_say_whether_the_agents_work_still_stands(free: House) -> None:
+    (free.workspace / "doomed.txt").write_text("old\n")
+    writes = [call("write", path=f"{{workspace}}/{name}.txt", content=f"{name}\n") for name in ("a", "b", "c")]
+    delete = (
+        step("", call("read", path="{workspace}/doomed.txt")),
+        step("", call("delete", path="{workspace}/doomed.txt")),
+    )
+    session = await worked(free, step("", *writes), *delete)
+
+    async def stands() -> dict[str, str]:
+        files = (await free.get(f"sessions/{session}/files"))["files"]
+        return {one["net"]["name"]: one["on_disk"] for one in files}
+
+    assert await stands() == {"a.txt": "same", "b.txt": "same", "c.txt": "same", "doomed.txt": "same"}
+    (free.workspace / "a.txt").write_text("A\n")
+    (free.workspace / "b.txt").unlink()
+    (free.workspace / "doomed.txt").write_text("back\n")
+    assert await stands() == {"a.txt": "changed", "b.txt": "missing", "c.txt": "same", "doomed.txt": "changed"}
+
+
+async def test_a_side_that_is_no_text_is_not_shown_as_text(free: House) -> None:
+    file = free.workspace / "data.bin"
+    file.write_bytes(b"\0\1\2")
+    session = await worked(free, step("", call("bash", command="printf '\\000\\001\\003' > data.bin")))
+    rows = [row for row in await free.rows(session) if row["kind"] in ("tool", "found") and row["changes"]]
+    sides = await free.get(f"sessions/{session}/sides", row=rows[0]["id"], path=str(file))
+    assert sides == {"path": str(file), "available": False, "masked": False, "old": None, "new": None}
