@@ -96,7 +96,11 @@ class Visitor:
 
     def set(self, setting: str, value: str) -> None:
         """Choose something in the settings."""
-        self.page.locator("[data-part=settings]").click()
+        button = self.page.locator("[data-part=settings]")
+        button.wait_for(state="attached")
+        if not button.is_visible():
+            self.page.locator("[data-part=open-sessions]").click()
+        button.click()
         self.page.locator(f"[data-part=setting-{setting}] [data-value={value}]").click()
         self.page.keyboard.press("Escape")
         expect(self.page.locator("[data-part=settings-dialog]")).to_have_count(0)
