@@ -17,6 +17,7 @@ from redline.tools.builtin import builtin_toolset
 from redline.transcript.fold import Transcript, rows
 from redline.transcript.rows import (
     AgentRow,
+    FoundRow,
     NoticeRow,
     OtherRow,
     PermissionRow,
@@ -302,6 +303,23 @@ class TestUndo:
         first = rows(log.events, {})[1]
         assert isinstance(first, RevertRow)
         assert first.reverted
+
+    def test_what_was_found_in_the_turn_is_marked_with_it_and_the_mark_is_lifted(self) -> None:
+        log = self.log()
+        log.add(
+            "workspace/changed", changes=as_json([change("made.py", None, b"x\n"), change("kept.py", None, b"x\n")])
+        )
+
+        def taken_back() -> list[str]:
+            [row] = [row for row in rows(log.events, {}) if isinstance(row, FoundRow)]
+            return [path.rpartition("/")[2] for path in row.reverted_paths]
+
+        assert taken_back() == []
+        self.undo(log, "u1", "", "made.py")
+        assert taken_back() == ["made.py"]
+        assert not only(log).reverted
+        self.undo(log, "u2", "u1", "made.py")
+        assert taken_back() == []
 
     def test_its_intents_make_no_row(self) -> None:
         log = self.log()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from redline.changes.record import Fact, FileChange, Hunk, Operation
-    from redline.transcript.rows import ToolRow, ToolStatus
+    from redline.transcript.rows import FoundRow, ToolRow, ToolStatus
 
 DONE: Mapping[Operation, str] = {"add": "Created", "modify": "Edited", "delete": "Deleted", "move": "Moved"}
 ASKED: Mapping[Operation, str] = {"add": "Create", "modify": "Edit", "delete": "Delete", "move": "Move"}
@@ -81,6 +81,12 @@ def applied_word(row: ToolRow, change: FileChange) -> str:
     elif change.provenance == "observed":
         word += ", found on disk"
     return f"{word}, taken back later" if row.reverted or change.path in row.reverted_paths else word
+
+
+def found_word(row: FoundRow, change: FileChange) -> str:
+    """Of a change that no call reported."""
+    word = "found on disk, reported by no tool" + (", during a call" if row.during else "")
+    return f"{word}, taken back later" if change.path in row.reverted_paths else word
 
 
 def not_applied_word(row: ToolRow) -> str:

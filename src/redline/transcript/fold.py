@@ -312,12 +312,23 @@ class Transcript:
             if isinstance(earlier, RevertRow) and earlier.id not in seen:
                 changed.append(self._put(replace(earlier, reverted=taken_back, revision=event.seq)))
                 changed += self._mark(event, earlier, taken_back=not taken_back, seen=seen | {earlier.id})
+            if not name:
+                changed += self._mark_found(event, turn, paths, taken_back=taken_back)
             call = self._calls.get((turn, name))
             if call is None:
                 continue
             own = {change.path for change in call.changes if {change.path, change.old_path} & paths}
             call.reverted = call.reverted | own if taken_back else call.reverted - own
             changed.append(self._call_row(event, call))
+        return changed
+
+    def _mark_found(self, event: Event, turn: int, paths: set[str], *, taken_back: bool) -> list[AnyRow]:
+        changed: list[AnyRow] = []
+        for row in [row for row in self._rows.values() if isinstance(row, FoundRow) and row.turn == turn]:
+            own = {change.path for change in row.changes if {change.path, change.old_path} & paths}
+            marked = own.union(row.reverted_paths) if taken_back else set(row.reverted_paths) - own
+            if marked != set(row.reverted_paths):
+                changed.append(self._put(replace(row, reverted_paths=tuple(sorted(marked)), revision=event.seq)))
         return changed
 
     def _land(self, turn: int, row: str, changes: tuple[FileChange, ...]) -> None:

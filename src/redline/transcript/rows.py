@@ -140,6 +140,8 @@ class FoundRow(Row):
 
     changes: Sequence[FileChange]
     during: Sequence[str] = ()
+    reverted_paths: Sequence[str] = ()
+    """Of its changes, the paths that a later undo took back."""
     kind: Literal["found"] = "found"
 
 

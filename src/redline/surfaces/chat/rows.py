@@ -68,8 +68,9 @@ class TurnParts:
                 status = (f"undo of turn {turns}" if turns else "undo") + (", itself undone later" * row.reverted)
                 self._landed([(change, words.UNDONE[change.operation], status) for change in row.changes])
             case FoundRow():
-                status = "found on disk, reported by no tool" + (", during a call" if row.during else "")
-                self._landed([(change, words.DONE[change.operation], status) for change in row.changes])
+                self._landed(
+                    [(change, words.DONE[change.operation], words.found_word(row, change)) for change in row.changes]
+                )
             case PlanRow():
                 self.parts.append(Text("\n".join(_plan(row.entries))))
             case NoticeRow():

@@ -88,7 +88,7 @@ def found(row: FoundRow) -> Fields:
         "title": words.line(f"Changed on disk{during}: {names}"),
         "kind": "edit",
         "status": "completed",
-        "content": words.shown(row.changes),
+        "content": [*words.shown(row.changes), *_taken_back(row)],
         "locations": _of_changes(row.changes),
     }
 
@@ -125,10 +125,14 @@ def kind_of(row: ToolRow) -> str:
     return "move" if operations == {"move"} else "edit"
 
 
+def _taken_back(row: ToolRow | FoundRow) -> list[dict[str, Any]]:
+    paths = row.reverted_paths
+    return [words.block(f"Taken back by a later undo: {', '.join(paths)}.")] if paths else []
+
+
 def _outcome(row: ToolRow, *, terminals: bool, stored: Stored) -> list[dict[str, Any]]:
     view = row.result_view
-    notes = [words.block(f"Taken back by a later undo: {', '.join(row.reverted_paths)}.")] if row.reverted_paths else []
-    notes += [words.block(warning) for warning in row.warnings]
+    notes = [*_taken_back(row), *(words.block(warning) for warning in row.warnings)]
     if row.status not in ("completed", "applied"):
         return [*_unfinished(row), *notes]
     if "content" in row.raw and not row.changes and isinstance(row.raw["content"], list):

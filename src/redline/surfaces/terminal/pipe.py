@@ -106,7 +106,8 @@ def plain_row(row: AnyRow, *, workspace: str = "", session: str = "") -> Iterato
                 yield from _change(change, "undone", setting)
         case FoundRow():
             for change in row.changes:
-                yield from _change(change, "found on disk", setting)
+                taken_back = ", taken back later" if change.path in row.reverted_paths else ""
+                yield from _change(change, f"found on disk{taken_back}", setting)
         case NoticeRow():
             yield from _problem(row.problem, row.level)
         case TurnEndRow():

@@ -112,9 +112,8 @@ def _revert(sheet: Sheet, row: RevertRow, setting: Setting) -> None:
 
 
 def _found(sheet: Sheet, row: FoundRow, setting: Setting) -> None:
-    status = "found on disk, reported by no tool" + (", during a call" if row.during else "")
     for change in row.changes:
-        draw_change(sheet, change, setting, status)
+        draw_change(sheet, change, setting, words.found_word(row, change))
     if row.changes:
         sheet.blank()
 
