@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from interop import left_out
 from interop.endpoint import Endpoint
-
-_LEFT_OUT = pytest.StashKey[int]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -23,12 +22,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         items[:] = [item for item in items if item not in left]
         config.hook.pytest_deselected(items=left)
-        config.stash[_LEFT_OUT] = len(left)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if count := config.stash.get(_LEFT_OUT, 0):
-        terminalreporter.write_line(f"{count} runs of further real agents were left to: make interop")
+        left_out.count(config, len(left))
 
 
 @pytest.fixture
