@@ -157,3 +157,16 @@ async def test_a_side_that_is_no_text_is_not_shown_as_text(free: House) -> None:
     rows = [row for row in await free.rows(session) if row["kind"] in ("tool", "found") and row["changes"]]
     sides = await free.get(f"sessions/{session}/sides", row=rows[0]["id"], path=str(file))
     assert sides == {"path": str(file), "available": False, "masked": False, "old": None, "new": None}
+
+
+async def test_a_change_that_is_too_large_for_the_log_is_shown_from_the_kept_bytes(free: House) -> None:
+    line = "x" * 1_500_000
+    file = free.workspace / "one-line.json"
+    file.write_text(f"{line}\n")
+    session = await worked(free, step("", call("bash", command="sed -i s/^x/y/ one-line.json")))
+    (row,) = (row for row in await free.rows(session) if row["kind"] in ("tool", "found") and row["changes"])
+    summary = row["changes"][0]
+    assert (summary["truncated"], summary["hunks_omitted"], summary["at_least"]) == (True, True, False)
+    (whole,) = (await free.get(f"sessions/{session}/row", row=row["id"]))["row"]["changes"]
+    assert (whole["truncated"], whole["added"], whole["removed"]) == (False, 1, 1)
+    assert [len(text) for hunk in whole["hunks"] for text in hunk["lines"]] == [1_500_001] * 2

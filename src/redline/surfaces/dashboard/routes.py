@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,11 +17,12 @@ from redline.files.local import LocalFiles
 from redline.gateway.gateway import Gateway
 from redline.gateway.room import Room
 from redline.gateway.roster import GatewayError
+from redline.sessions.redaction import Redactor
 from redline.surfaces.dashboard import contract as wire
 from redline.surfaces.dashboard.channel import NAME
 from redline.surfaces.dashboard.file_diff import file_diff
 from redline.surfaces.dashboard.hub import Hub
-from redline.surfaces.dashboard.patches import net_of, patch_of, sides_of
+from redline.surfaces.dashboard.patches import net_of, patch_of, restored, sides_of
 from redline.surfaces.dashboard.plans import Plans
 from redline.surfaces.dashboard.stream import subscriptions
 from redline.surfaces.dashboard.touched import touched_files
@@ -107,7 +109,7 @@ def routes(gateway: Gateway, hub: Callable[[], Hub], here: Path) -> APIRouter:
     async def row_details(session: Session, row: RowId) -> wire.RowDetails:
         """A row with nothing left out."""
         room = await gateway.open(session)
-        return _place(room).details(await _row(room, row))
+        return await asyncio.to_thread(_details, room, await _row(room, row), gateway.archive.redactor)
 
     @router.get("/sessions/{session}/sides")
     async def row_sides(session: Session, row: RowId, path: FilePath) -> wire.Sides:
@@ -275,6 +277,12 @@ async def _row(room: Room, id_: str) -> AnyRow:
     if row is None:
         raise GatewayError("NO_ROW", "This session has no such row.", "Load the session again.")
     return row
+
+
+def _details(room: Room, row: AnyRow, redactor: Redactor) -> wire.RowDetails:
+    if isinstance(row, ToolRow | RevertRow | FoundRow):
+        row = replace(row, changes=tuple(restored(one, room.kept, redactor) for one in row.changes))
+    return _place(room).details(row)
 
 
 def _changes(row: AnyRow) -> list[FileChange]:

@@ -189,7 +189,7 @@ class Place:
     def change(self, change: FileChange, *, whole: bool = False) -> wire.Change:
         """Without its hunks where it is long or a part only, unless `whole`."""
         lines = sum(len(hunk.lines) for hunk in change.hunks)
-        omitted = not whole and bool(change.hunks) and (lines > wire.CARD_LINES or change.truncated)
+        omitted = not whole and (lines > wire.CARD_LINES or change.truncated)
         return wire.Change(
             path=text(change.path),
             name=self.name(change.path),
