@@ -38,6 +38,29 @@ async def test_the_cards_of_a_recorded_turn_state_exactly_what_happened(name: st
         assert _content(later.conversation.transcript.rows) == told
 
 
+HARD_TO_TELL = [
+    "codex-old/l2_twice",
+    "copilot/c_multi",
+    "deepagents/j_sed",
+    "kimi-cli/l_multifile",
+    "nanocoder/c_multi",
+]
+
+
+@pytest.mark.parametrize("name", HARD_TO_TELL)
+async def test_calls_that_overlap_or_are_told_late_get_their_own_changes(name: str, tmp_path: Path) -> None:
+    """At thrice their speed: the recording tells a command's end before its change, or writes what several calls did at
+    once, in two steps."""
+    recording = Recording.of(name)
+    (tmp_path / "workspace").mkdir()
+    recording.prepare(tmp_path / "workspace")
+    before = on_disk(tmp_path / "workspace")
+    async with stage(tmp_path, recording.command(3), answers=recording.answers()) as live:
+        await live.conversation.prompt("Do the scripted step.", source="terminal")
+        check(recording, live, before)
+        assert not [row for row in live.conversation.transcript.rows if isinstance(row, FoundRow)]
+
+
 async def test_a_diff_that_is_dropped_from_the_replay_does_not_go_unnoticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

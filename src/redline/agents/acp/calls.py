@@ -237,6 +237,8 @@ class Calls:
         if isinstance(content, list) and not _told_otherwise(content):
             short = _is_text(content) and len(call.evidence.text) <= _TEXT_LIMIT and not call.output
             meta["content"] = AS_SAID if short else await self._bulk.slim(content)
+        elif isinstance(content, list) and (unknown := [one for one in content if not _is_known(one)]):
+            meta["content"] = await self._bulk.slim(unknown)
         ending = call.exit
         for terminal in call.evidence.terminals:
             known = self.terminal(terminal)
@@ -286,6 +288,10 @@ class Calls:
 def _told_otherwise(content: Sequence[Any]) -> bool:
     """Diffs come from the disk, and what terminals say from us."""
     return not content or any(isinstance(one, Mapping) and one.get("type") in ("diff", "terminal") for one in content)
+
+
+def _is_known(block: object) -> bool:
+    return isinstance(block, Mapping) and block.get("type") in ("content", "diff", "terminal")
 
 
 def _is_text(content: Sequence[Any]) -> bool:
