@@ -55,7 +55,7 @@ def rejoined(messages: Iterable[Message], platform: Platform) -> str:
 def _slack_read(message: Message) -> Read:
     found: Read = []
     for block in slack.blocks(message):
-        for element in block["elements"]:
+        for element in block["elements"] if block["type"] == "rich_text" else ():
             text = "".join(one["text"] for one in element["elements"])
             found.append(("lines" if element["type"] == "rich_text_preformatted" else "prose", text))
     return found
@@ -71,7 +71,7 @@ _FENCE = re.compile(r"```([a-z]*)\n(.*)\n```", re.DOTALL)
 def _discord_read(message: Message) -> Read:
     found: Read = []
     for component in layout.view(message).to_components():
-        text = component["content"]
+        text = component.get("content", "")
         head, fence, rest = text.partition("```")
         if head:
             found.append(("prose", _discord_prose(head.rstrip("\n"))))
@@ -89,7 +89,7 @@ def _discord_prose(text: str) -> str:
 
 
 def _discord_size(message: Message) -> int:
-    return sum(rich.units(component["content"]) for component in layout.view(message).to_components())
+    return sum(rich.units(component.get("content", "")) for component in layout.view(message).to_components())
 
 
 def _rich_read(message: Message) -> Read:
@@ -139,7 +139,7 @@ class _Html(HTMLParser):
         kind = "lines" if "pre" in self.open else "prose"
         if kind == "prose" and not self.open and not data.strip("\n"):
             return
-        self.found.append((kind, data))
+        self.found.append((kind, data if kind == "lines" else data.strip("\n")))
 
 
 def _html_read(message: Message) -> Read:
