@@ -311,6 +311,28 @@ def test_a_session_that_was_killed_is_closed_by_the_disk_before_it_is_drawn(redl
     assert redline.rows()[-1]["reason"] == "interrupted"
 
 
+def test_what_a_killed_turn_had_changed_is_found_by_the_first_reader_and_stays(redline: CommandLine) -> None:
+    write = "echo changed > made-by-shell.txt; echo $$ > pid; sleep 60"
+    process = redline.start(
+        "run", "wait", "--model", redline.script([{"call": [call("bash", command=write)]}]), "--approval", "all"
+    )
+    pid_file = redline.workspace / "pid"
+    until = time.monotonic() + 90
+    while not (pid_file.exists() and pid_file.read_text().strip()) and time.monotonic() < until:
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    shown = redline("show", "last")
+    assert "add made-by-shell.txt" in shown.stdout
+    assert "found on disk" in shown.stdout
+    assert "made-by-shell.txt" in redline("diff", "last").stdout
+    (redline.workspace / "made-by-shell.txt").write_text("the user's, after the turn\n")
+    redline("run", "go on", "--session", "last", "--model", redline.script([{"say": "Nothing to do."}]))
+    kept = redline("diff", "last").stdout
+    assert "+changed" in kept
+    assert "the user's" not in kept
+
+
 def test_a_model_that_cannot_be_begins_no_session(redline: CommandLine) -> None:
     for model in ("bogus", "script:/nowhere.toml"):
         refused = redline("run", "go", "--model", model)

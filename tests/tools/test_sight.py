@@ -12,6 +12,7 @@ import pytest
 from redline.changes.codec import from_json
 from redline.files.local import LocalFiles
 from redline.sessions.redaction import Redactor
+from redline.tools.recovery import recover
 from redline.tools.runner import Call, Runner
 from redline.tools.undo import UndoRefused, plan_undo, undo
 from redline.workspace.observe import Observer
@@ -55,6 +56,14 @@ async def found(bench: Bench) -> list[tuple[int, list[str], list[str]]]:
 def told(changes: list[Any]) -> list[str]:
     read = [from_json(change) if isinstance(change, dict) else change for change in changes]
     return [f"{change.operation} {Path(change.path).name} {change.provenance}" for change in read]
+
+
+async def recovered(bench: Bench, folder: Path) -> None:
+    """Close the session as somebody who takes it up after a kill."""
+    store, redactor = ByteStore(folder / "bytes"), Redactor()
+    observer = Observer(bench.workspace, store, bench.log.session, redactor)
+    await recover(bench.log, store, LocalFiles([bench.workspace]), observer=observer)
+    await observer.close()
 
 
 async def undone(bench: Bench, folder: Path, **what: Any) -> None:
@@ -209,16 +218,38 @@ async def test_the_users_edits_between_turns_are_where_a_turn_starts(sighted: Be
     assert await found(sighted) == [(1, ["add b.txt observed"], [])]
 
 
-async def test_what_changed_in_a_killed_turn_is_told_at_the_next_start(sighted: Bench, tmp_path: Path) -> None:
+async def test_what_changed_in_a_killed_turn_is_told_by_whoever_closes_it(sighted: Bench, tmp_path: Path) -> None:
+    await sighted.log.append("turn/started", {"turn": 1, "source": "terminal", "rule": ""})
     sighted.put("a.txt", "one\n")
     await sighted.call("bash", command="echo two >> a.txt")
     sighted.put("a.txt", "after the kill\n")
+    await recovered(sighted, tmp_path)
+    assert await found(sighted) == [(1, ["modify a.txt observed"], [])]
+    assert [event.type async for event in sighted.log.events()][-1] == "turn/ended"
+    sighted.put("a.txt", "by the user, once the turn was closed\n")
+    await recovered(sighted, tmp_path)
     again = runner_of(sighted, tmp_path)
     assert again.sight is not None
-    again.sight.begin([1])
     await again.sight.ready()
+    await again.sight.end_turn(2)
     assert await found(sighted) == [(1, ["modify a.txt observed"], [])]
     await again.sight.close()
+
+
+async def test_a_turn_that_broke_off_before_any_look_is_closed_without_one(sighted: Bench, tmp_path: Path) -> None:
+    await sighted.log.append("turn/started", {"turn": 1, "source": "terminal", "rule": ""})
+    sighted.put("a.txt", "one\n")
+    await recovered(sighted, tmp_path)
+    assert await found(sighted) == []
+    assert not list((tmp_path / "bytes").rglob("state.json"))
+
+
+async def test_more_text_than_one_event_holds_is_told_in_several(sighted: Bench) -> None:
+    line = "x" * 99
+    done = await sighted.call("bash", command=f"for i in $(seq 12); do yes {line} | head -n 9000 > f$i.txt; done")
+    beside = await found(sighted)
+    assert len(done.logged["changes"]) + sum(len(changes) for _, changes, _ in beside) == 12
+    assert all(during == [done.result.call.id] for _, _, during in beside)
 
 
 async def test_a_link_is_not_put_back_as_a_file(sighted: Bench, tmp_path: Path) -> None:

@@ -56,9 +56,8 @@ class ObservingAgent(Protocol):
 
     observes: bool
 
-    async def take_up(self, interrupted: Sequence[int]) -> None:
-        """Once, before the first prompt: what has changed since a process was killed in the turns `interrupted` is
-        logged as found in the last of them."""
+    async def take_up(self) -> None:
+        """Once, before the first prompt: begin to look at the workspace, so that the prompt need not wait for it."""
         ...
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import redline
@@ -20,11 +21,11 @@ from redline.sessions.sqlite import SqliteStore
 from redline.sessions.store import StoreError, Summary
 from redline.tools.recovery import Recovery, recover
 from redline.workspace.compaction import Compaction
+from redline.workspace.observe import Observer
 from redline.workspace.store import CAP, FILE_LIMIT, ByteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
     from types import TracebackType
 
     from redline.files.seam import Files
@@ -140,15 +141,24 @@ class Archive:
     async def resume(self, session: str, files: Files) -> OpenSession:
         """A session of before, by its full id. What a crash left open is closed truthfully first, by looking at the
         disk through `files`. Raises `StoreError`: NO_SESSION, or BUSY while it runs elsewhere."""
-        await self.summary(session)
+        summary = await self.summary(session)
         lease = await self._take(session)
         try:
             log = await SessionLog.open(self.store, self.redactor, session, blobs=self.bytes.sink(session))
-            recovery = await recover(log, self.bytes, files)
+            recovery = await self._recovered(log, files, Path(summary.workspace))
         except BaseException:
             lease.release()
             raise
         return OpenSession(log, self.bytes, self.redactor, lease, recovery, self._compaction.add)
+
+    async def _recovered(self, log: SessionLog, files: Files, workspace: Path) -> Recovery:
+        if not workspace.is_absolute() or not await asyncio.to_thread(workspace.is_dir):
+            return await recover(log, self.bytes, files)  # a folder that is gone tells nothing of its files
+        observer = Observer(workspace, self.bytes, log.session, self.redactor)
+        try:
+            return await recover(log, self.bytes, files, observer=observer)
+        finally:
+            await observer.close()
 
     async def delete(self, session: str) -> bool:
         """Remove a session with its bytes; False: there was none. Raises `StoreError` BUSY for one that runs."""

@@ -107,7 +107,7 @@ class Conversation:
         ]
         agent = conversation._agent = factory(log=log, host=_Host(conversation.permissions), workspace=workspace)
         if isinstance(agent, ObservingAgent):
-            await agent.take_up(session.recovery.turns if session.recovery is not None else ())
+            await agent.take_up()
         return conversation
 
     # Surfaces.

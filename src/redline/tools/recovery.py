@@ -18,6 +18,7 @@ from redline.files.error import FileError
 from redline.files.seam import Content, Files, Outcome, Target
 from redline.tools.knowledge import seen_entries
 from redline.tools.landed import net
+from redline.tools.missed import tell_missed
 from redline.tools.recorder import Recorder
 from redline.tools.tool import text_block
 from redline.tools.verdict import Found, Place, State, Verdict, judge, look
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from redline.changes.record import FileChange
     from redline.sessions.events import Event
     from redline.sessions.log import SessionLog
+    from redline.workspace.observe import Observer
 
 ClosedStatus = Literal["completed", "interrupted", "unknown"]
 CallKey = tuple[int, str]
@@ -60,10 +62,12 @@ class Recovery:
         return not (self.calls or self.undos or self.permissions or self.turns)
 
 
-async def recover(log: SessionLog, store: ByteStore, files: Files) -> Recovery:
+async def recover(log: SessionLog, store: ByteStore, files: Files, *, observer: Observer | None = None) -> Recovery:
     """Close whatever a crash has left open in a session. The caller holds the session's lease.
 
-    Doing it twice does nothing more. Raises `StoreError`; what was closed until then stays closed.
+    `observer`: of the workspace; it looks for what else changed in the turn that broke off. None: this process has an
+    agent in the session, whose own looks go on. Doing it twice does nothing more. Raises `StoreError`; what was closed
+    until then stays closed.
     """
     found = await _read_back(log)
     if not found.is_open:
@@ -73,6 +77,8 @@ async def recover(log: SessionLog, store: ByteStore, files: Files) -> Recovery:
     permissions = await closing.permissions()
     calls = [await closing.call(opened) for opened in found.open_calls()]
     undos = [await closing.undo(key, intents) for key, intents in found.open_undos().items()]
+    if observer is not None and found.turns:
+        await tell_missed(log, observer, max(found.turns))
     for turn in found.turns:
         await log.append("turn/ended", {"turn": turn, "reason": "interrupted"}, durable=True)
     return Recovery(calls, undos, permissions, list(found.turns))

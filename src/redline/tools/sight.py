@@ -11,9 +11,9 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from redline.changes.codec import to_json
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
+from redline.tools.found import portions, record_found
 from redline.workspace.known import LastChanges
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ _log = logging.getLogger(__name__)
 
 _PATIENCE = 2.0
 """Seconds of waiting for the first snapshot before it is said."""
-EVENT_CHANGES = 500
-"""Changes in one event; of more, the rest goes into events of its own."""
 
 
 class Sight:
@@ -46,11 +44,10 @@ class Sight:
         """Of the first snapshot: how many are read, of how many."""
         self._leave = log.subscribe(self._heard)
 
-    def begin(self, interrupted: Sequence[int] = ()) -> None:
-        """Take the first snapshot in the background. What changed since a process was killed in the turns
-        `interrupted` is told in the last of them."""
+    def begin(self) -> None:
+        """Take the first snapshot in the background."""
         if self._starting is None:
-            self._starting = asyncio.get_running_loop().create_task(self._start(interrupted))
+            self._starting = asyncio.get_running_loop().create_task(self._start())
 
     async def ready(self) -> None:
         """Wait for the first snapshot: nothing of ours may change a file before."""
@@ -84,8 +81,9 @@ class Sight:
         beside it."""
         await self.ready()
         changes = await self._sweep(turn)
-        await self._found(changes[EVENT_CHANGES:], turn, [call])
-        return changes[:EVENT_CHANGES]
+        own = next(portions(changes), [])
+        await self._found(changes[len(own) :], turn, [call])
+        return own
 
     async def recorded(self) -> None:
         """The changes of a call are in the log."""
@@ -109,7 +107,7 @@ class Sight:
 
     # Parts of the above.
 
-    async def _start(self, interrupted: Sequence[int]) -> None:
+    async def _start(self) -> None:
         known = LastChanges()
         try:
             async for event in self._log.events():
@@ -119,8 +117,6 @@ class Sight:
             _log.exception("the first look at the workspace failed")
             return
         await self._limited(sweep.limited, None)
-        if interrupted:
-            await self._found([found.change for found in sweep.found], interrupted[-1], ())
         await self._keep()
 
     def _progress(self, done: int, total: int) -> None:
@@ -142,13 +138,10 @@ class Sight:
         return [found.change for found in sweep.found]
 
     async def _found(self, changes: Sequence[FileChange], turn: int, during: Sequence[str]) -> None:
-        for first in range(0, len(changes), EVENT_CHANGES):
-            some = [to_json(change) for change in changes[first : first + EVENT_CHANGES]]
-            data = {"turn": turn, "changes": some, **({"during": list(during)} if during else {})}
-            try:
-                await self._log.append("workspace/changed", data)
-            except (StoreError, GateError) as error:
-                _log.warning("changes that were found were not recorded: %s", error)
+        try:
+            await record_found(self._log, changes, turn, during)
+        except (StoreError, GateError) as error:
+            _log.warning("changes that were found were not recorded: %s", error)
 
     async def _limited(self, limit: Limit | None, turn: int | None) -> None:
         if limit is None or limit.code in self._said:

@@ -67,10 +67,9 @@ class Lookout:
     ) -> tuple[list[Found], Limit | None]:
         """Never raises for what the disk gets wrong."""
         try:
-            if not self._is_new and self._snapshot.load():
-                self._read_rules()
-                self._correct(known)
-                return self.sweep()
+            resumed = self.resume(known)
+            if resumed is not None:
+                return resumed
             self._snapshot.prepare()
             self._read_rules()
             self._first(progress)
@@ -78,6 +77,14 @@ class Lookout:
         except (OSError, BytesError, SnapshotError) as error:
             self.limited = bounds.failed(error)
         return [], self.limited or (None if self._is_new else bounds.SNAPSHOT_LOST)
+
+    def resume(self, known: Mapping[str, FileChange]) -> tuple[list[Found], Limit | None] | None:
+        """As `start`; None: there is nothing to take up. Raises OSError, BytesError."""
+        if self._is_new or not self._snapshot.load():
+            return None
+        self._read_rules()
+        self._correct(known)
+        return self.sweep()
 
     def _first(self, progress: Callable[[int, int], None] | None) -> None:
         snapshot, limits = self._snapshot, self.limits

@@ -77,12 +77,22 @@ class Observer:
 
         def begin() -> Sweep:
             try:
-                lookout = Lookout(self.root, self._store, self._session, self._redactor, self._limits)
+                lookout = self._made()
             except (OSError, BytesError) as error:
                 return Sweep([], bounds.failed(error))
-            self._lookout = lookout
-            found, limited = lookout.start(progress, known or {})
-            return Sweep(found, limited)
+            return Sweep(*lookout.start(progress, known or {}))
+
+        return await self._alone(begin)
+
+    async def resume(self, known: Mapping[str, FileChange]) -> Sweep | None:
+        """As `start`, where an earlier process has left a snapshot; None: it has not, and none is taken."""
+
+        def begin() -> Sweep | None:
+            try:
+                taken_up = self._made().resume(known)
+            except (OSError, BytesError) as error:
+                return Sweep([], bounds.failed(error))
+            return None if taken_up is None else Sweep(*taken_up)
 
         return await self._alone(begin)
 
@@ -135,6 +145,10 @@ class Observer:
         lookout, self._lookout = self._lookout, None
         if lookout is not None:
             lookout.close()
+
+    def _made(self) -> Lookout:
+        self._lookout = Lookout(self.root, self._store, self._session, self._redactor, self._limits)
+        return self._lookout
 
     async def _with(self, work: Callable[[Lookout], T], otherwise: T) -> T:
         lookout = self._lookout

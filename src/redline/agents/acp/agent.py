@@ -118,19 +118,14 @@ class AcpAgent:
         self.offers = Offers()
         """What there is to choose from, as it was when the session was opened."""
 
-    async def take_up(self, interrupted: Sequence[int]) -> None:
-        """Look at the workspace for the first time. What changed since the last look of a process that was killed in
-        the turns `interrupted` is shown as found in the last of them; else nobody has to wait for that look but the
-        first prompt."""
-        self._taking_up = asyncio.get_running_loop().create_task(self._take_up(interrupted))
-        if interrupted:
-            await self._taking_up
+    async def take_up(self) -> None:
+        """Look at the workspace for the first time, in the background: nobody has to wait for it but the first
+        prompt."""
+        self._taking_up = asyncio.get_running_loop().create_task(self._take_up())
 
-    async def _take_up(self, interrupted: Sequence[int]) -> None:
+    async def _take_up(self) -> None:
         self._past = await Past.read(self._log)
-        found = await self._watch.start(self._past.changes)
-        if found and interrupted:
-            await self._calls.landing.found(interrupted[-1], [one.change for one in found])
+        await self._watch.start(self._past.changes)
         await self._watch.keep()
 
     async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:
@@ -183,7 +178,7 @@ class AcpAgent:
         try:
             link = await self._started()
             if self._taking_up is None:
-                await self.take_up(())
+                await self.take_up()
             assert self._taking_up is not None
             await asyncio.shield(self._taking_up)
             await self._open_session(link, turn, self._past)

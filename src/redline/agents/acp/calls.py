@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp import judgement
 from redline.agents.acp.call import OUTPUT_KEPT, ForeignCall
-from redline.agents.acp.landing import Landing, portions
+from redline.agents.acp.landing import Landing
 from redline.changes.codec import to_json
 from redline.sessions.gate import GateError, as_json
+from redline.tools.found import portions
 from redline.tools.tool import text_block
 
 if TYPE_CHECKING:

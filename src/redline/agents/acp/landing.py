@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from redline.agents.acp.attribution import Owners, owners
 from redline.agents.acp.call import ForeignCall, Step
 from redline.agents.acp.split import split
-from redline.changes.codec import to_json
+from redline.tools.found import record_found
 from redline.tools.landed import net
 
 if TYPE_CHECKING:
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from redline.changes.record import FileChange
     from redline.sessions.log import SessionLog
     from redline.tools.recorder import Recorder
-
-_EVENT_CHANGES = 500
-_EVENT_CHARACTERS = 2 << 20
-"""Changes that one event tells at most, and characters of their lines: an event has its limit."""
 
 
 class Book(Protocol):
@@ -97,9 +93,7 @@ class Landing:
 
     async def found(self, turn: int, changes: Sequence[FileChange], during: Sequence[str] = ()) -> None:
         """Tell changes that are no call's."""
-        for some in portions(changes):
-            data: dict[str, Any] = {"turn": turn, "changes": [to_json(change) for change in some]}
-            await self._log.append("workspace/changed", {**data, "during": list(during)} if during else data)
+        await record_found(self._log, changes, turn, during)
 
     @property
     def holds_back(self) -> bool:
@@ -198,18 +192,3 @@ class Landing:
         if after is None and step.change.after is not None and step.change.after.blob:
             after = await self._bulk.fetched(step.change.after.blob)
         return Step(step.change, before, after)
-
-
-def portions(changes: Sequence[FileChange]) -> Iterator[list[FileChange]]:
-    """As many at a time as one event may tell."""
-    some: list[FileChange] = []
-    size = 0
-    for change in changes:
-        more = sum(len(line) for hunk in change.hunks for line in hunk.lines)
-        if some and (len(some) == _EVENT_CHANGES or size + more > _EVENT_CHARACTERS):
-            yield some
-            some, size = [], 0
-        some.append(change)
-        size += more
-    if some:
-        yield some

@@ -58,8 +58,8 @@ class Watch:
         self._limited = False
         self._fault: Exception | None = None
 
-    async def start(self, known: Mapping[str, FileChange]) -> Sequence[Found]:
-        """Take the first snapshot; what has changed since the last one of an earlier process."""
+    async def start(self, known: Mapping[str, FileChange]) -> None:
+        """Take the first snapshot, or bring that of an earlier process up to date."""
         looking = asyncio.ensure_future(self.observer.start(known=known))
         try:
             done, _ = await asyncio.wait({looking}, timeout=_LONG_SECONDS)
@@ -72,7 +72,6 @@ class Watch:
         await self._said(sweep.limited)
         self._since = asyncio.get_running_loop().time()
         self._task = asyncio.get_running_loop().create_task(self._run())
-        return sweep.found
 
     def ended(self, call: ForeignCall) -> None:
         """Look for what a call has done, and then log its result."""

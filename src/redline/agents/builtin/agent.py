@@ -15,6 +15,7 @@ from redline.agents.agent import Host, Stop
 from redline.agents.builtin import faults
 from redline.agents.builtin.cost import usage_of
 from redline.agents.builtin.history import Images, Prompt, prompt_part, read_history, return_part, to_messages
+from redline.agents.builtin.mcp import McpServers
 from redline.agents.builtin.model import ModelChoiceError, load_model
 from redline.agents.builtin.prompt import PromptError, system_prompt, workspace_guide
 from redline.agents.builtin.speech import Speech
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from redline.workspace.store import ByteStore
 
 NAME = "builtin"
+
+_WITHOUT = "The turn goes on without it. Mend its settings and open the session anew."
 
 _SETTINGS: ModelSettings = {"cache": True}
 """A turn sends its beginning again with every request; providers that ask for it are told to keep it."""
@@ -66,6 +69,8 @@ class BuiltinFactory:
     store: ByteStore
     redactor: Redactor
     toolset: Toolset
+    servers: Sequence[Mapping[str, Any]] = ()
+    """MCP servers; see `mcp.McpServers`."""
 
     def __call__(self, *, log: SessionLog, host: Host, workspace: Path) -> BuiltinAgent:
         observer = Observer(workspace, self.store, log.session, self.redactor)
@@ -77,7 +82,8 @@ class BuiltinFactory:
         def images(blob: str) -> bytes | None:
             return self.store.get(log.session, blob)
 
-        return BuiltinAgent(self.options, log, runner, self.toolset, images, workspace)
+        servers = McpServers(self.servers, workspace)
+        return BuiltinAgent(self.options, log, runner, self.toolset, images, workspace, servers)
 
 
 class BuiltinAgent:
@@ -95,6 +101,7 @@ class BuiltinAgent:
         toolset: Toolset,
         images: Images,
         workspace: Path,
+        servers: McpServers | None = None,
     ) -> None:
         self.model = options.model
         self._options = options
@@ -103,6 +110,8 @@ class BuiltinAgent:
         self._toolset = toolset
         self._images = images
         self._workspace = workspace
+        self._servers = servers or McpServers((), workspace)
+        self._served = False
         self._loaded: Model | None = None
         self._messages: list[ModelMessage] | None = None
         """True text, signatures and all, while this process lives and turns end well; None: read the log."""
@@ -110,13 +119,10 @@ class BuiltinAgent:
         """The last event that the messages know of."""
         self._restored = False
 
-    async def take_up(self, interrupted: Sequence[int]) -> None:
+    async def take_up(self) -> None:
         """Look at the workspace for the first time, in the background; see `agents.agent.ObservingAgent`."""
-        sight = self._runner.sight
-        if sight is not None:
-            sight.begin(interrupted)
-            if interrupted:
-                await sight.ready()
+        if self._runner.sight is not None:
+            self._runner.sight.begin()
 
     async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:
         """Work through one turn. `Agent.prompt` says what is promised."""
@@ -125,6 +131,7 @@ class BuiltinAgent:
             system = system_prompt(self._options.prompt)
         except (ModelChoiceError, PromptError) as problem:
             return Stop("failed", problem.code, problem.message, problem.remedy)
+        await self._take_servers(turn)
         if not self._restored:
             await self._runner.restore()
             self._restored = True
@@ -142,10 +149,15 @@ class BuiltinAgent:
             self._messages, self._heard = messages, self._log.seq
         return stop
 
+    def use(self, model: str) -> None:
+        """Work with another model from the next prompt on."""
+        self.model, self._loaded = model, None
+
     async def close(self) -> None:
         """Forget the model; its HTTP client is shared and is pydantic-ai's to close."""
         self._loaded = None
         self._messages = None
+        await self._servers.close()
         if self._runner.sight is not None:
             await self._runner.sight.close()
 
@@ -209,11 +221,19 @@ class BuiltinAgent:
             return faults.filtered(self.model)
         return None
 
+    async def _take_servers(self, turn: int) -> None:
+        """Once: the tools of the MCP servers join ours."""
+        if self._served:
+            return
+        self._served = True
+        self._toolset = self._runner.add(await self._servers.tools())
+        for fault in self._servers.faults:
+            notice = {"level": "warning", "code": "MCP_SERVER", "message": fault}
+            await self._log.append("notice/raised", {"turn": turn, **notice, "remedy": _WITHOUT})
+
     async def _model(self) -> Model:
         if self._loaded is None:
-            self._loaded = await load_model(
-                self._options.model, workspace=self._workspace, base_url=self._options.base_url
-            )
+            self._loaded = await load_model(self.model, workspace=self._workspace, base_url=self._options.base_url)
         return self._loaded
 
     async def _history(self, turn: int, content: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
@@ -243,7 +263,7 @@ class BuiltinAgent:
         tools = [
             ToolDefinition(
                 name=tool.name,
-                parameters_json_schema=tool.parameters.model_json_schema(),
+                parameters_json_schema=dict(tool.schema()),
                 description=tool.description,
             )
             for tool in self._toolset.tools
