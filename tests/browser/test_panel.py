@@ -185,7 +185,7 @@ class TestTheSidePanel:
         assert page.evaluate("navigator.clipboard.readText()").rstrip("\n") == "x = 1"
 
     def test_gives_patches_that_git_applies(self, long: tuple[Visitor, Path], tmp_path: Path) -> None:
-        """Of a file of the turn, copied, and of a call, downloaded: applied to what was before, they give what is now."""
+        """Of a file of the turn, copied, and of a call, downloaded: applied to what was, they give what is."""
         visitor, workspace = long
         page = visitor.page
         (tmp_path / "long.py").write_text(LONG)
