@@ -117,7 +117,13 @@ function Header({ session }: { session: OpenSession | null }): VNode {
             <Icon name="undo" />
             <span class="button-text">{t.header.undoTurn}</span>
           </button>
-          <button type="button" class="button quiet" data-part="open-files" onClick={showFiles}>
+          <button
+            type="button"
+            class="button quiet"
+            aria-label={t.header.files}
+            data-part="open-files"
+            onClick={showFiles}
+          >
             <Icon name="file" />
             <span class="button-text">{t.header.files}</span>
           </button>
