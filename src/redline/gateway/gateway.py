@@ -109,6 +109,7 @@ class Gateway:
                 except StoreError:
                     del self._opening[session]
                     raise
+                await room.mend()
                 self._look_after()
         return room
 
@@ -186,6 +187,7 @@ class Gateway:
     async def _tidy(self) -> None:
         for session, room in list(self._rooms.items()):
             room.look()
+            await room.mend()
             if room.idle_seconds > self._idle_seconds and room.runs == "here":
                 await room.let_go()
             elif room.idle_seconds > _UNUSED_SECONDS and not room.fanout.surfaces and room.runs != "here":

@@ -20,7 +20,9 @@ from redline.gateway.fanout import Fanout, Subscription
 from redline.gateway.pages import Pages
 from redline.gateway.roster import GatewayError
 from redline.sessions.events import Event
+from redline.sessions.store import StoreError
 from redline.tools.undo import Undone, UndoPlan, plan_undo, undo
+from redline.workspace.store import BytesError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -270,6 +272,16 @@ class Room:
             if self._conversation is not None:
                 await self._end(reason)
         await self.fanout.close()
+
+    async def mend(self) -> None:
+        """Close, by what is on the disk, what a process that was killed left open."""
+        if not self.state.running or self.runs != "nobody" or not self.workspace.is_dir():
+            return
+        try:
+            async with self._held():
+                pass  # taking it up does it
+        except (StoreError, BytesError, GatewayError) as error:
+            _log.warning("Session %s could not be closed: %s", self.session, error)
 
     def look(self) -> None:
         """Show the state again where it was changed by something that is no event: who runs it, and what waits."""

@@ -121,7 +121,9 @@ def test_killed_and_started_again_it_tells_what_is_true_and_lets_the_same_tab_in
         first = server.address
     with served(line, "--port", port) as server:
         assert server.address == first
-        assert server.client.get(f"/api/sessions/{session}").json()["runs"] == "nobody"
+        state = server.client.get(f"/api/sessions/{session}").json()
+        assert (state["runs"], state["running"]) == ("nobody", False)
+        until(lambda: [row for row in rows(server, session) if row.get("reason") == "interrupted"])
         server.client.post(f"/api/sessions/{session}/prompt", json={"text": "Go on."})
         until(lambda: [row for row in rows(server, session) if row["id"] == "turn_end:2"])
         found = rows(server, session)
@@ -137,6 +139,25 @@ def test_a_turn_of_redline_run_appears_within_a_second(line: CommandLine) -> Non
         found = until(lambda: server.client.get("/api/sessions").json()["sessions"])
         assert [row["kind"] for row in rows(server, found[0]["session"])] == ["user", "agent", "turn_end"]
         assert found[0]["runs"] == "nobody"
+
+
+def test_a_turn_whose_process_is_killed_is_closed_before_the_eyes_of_who_looks(line: CommandLine) -> None:
+    model = line.script([{"text": "", "call": [call("bash", command="sleep 60")]}])
+    with served(line) as server:
+        running = line.start("run", "Wait.", "--model", model, "--approval", "all")
+        try:
+            found = until(lambda: server.client.get("/api/sessions").json()["sessions"])
+            session = found[0]["session"]
+            until(lambda: [row for row in rows(server, session) if row.get("status") == "running"])
+            assert server.client.get(f"/api/sessions/{session}").json()["runs"] == "elsewhere"
+            running.kill()
+            running.wait(PATIENCE)
+            until(lambda: [row for row in rows(server, session) if row.get("reason") == "interrupted"])
+            assert [row["status"] for row in rows(server, session) if row["kind"] == "tool"] == ["interrupted"]
+            assert server.client.get(f"/api/sessions/{session}").json()["running"] is False
+        finally:
+            running.kill()
+            running.communicate()
 
 
 def test_two_servers_share_the_sessions_and_only_one_runs_each(line: CommandLine) -> None:

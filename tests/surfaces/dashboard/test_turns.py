@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from surfaces.dashboard.stage import House, call, step, until
+from surfaces.dashboard.stage import House, call, dashboard, step, until
 
 if TYPE_CHECKING:
     from typing import Any
@@ -144,3 +146,36 @@ async def test_the_list_on_the_stream_hears_of_new_and_deleted_sessions(house: H
     assert deleted.status_code == 200
     await until(lambda: session not in tab.listed)
     assert (await house.client.get(f"/api/sessions/{session}")).status_code == 404
+
+
+async def test_a_reload_in_the_middle_of_a_turn_has_what_is_there_and_gets_the_rest(house: House) -> None:
+    writes = [call("write", path=f"{{workspace}}/{n}.txt", content=f"{n}\n") for n in range(4)]
+    session = await house.begin([step("", write) for write in writes], prompt="Four.")
+    for count in (1, 2):
+        await house.answer(session, "allow_once", count)
+    await house.asked(session, 3)
+    page = await house.get(f"sessions/{session}/rows")
+    cards = [row["id"] for row in page["rows"] if row["kind"] == "tool" and row["changes"]]
+    assert len(cards) == 2
+    tab = house.tab(f"{session}:{page['seq']}")
+    for count in (3, 4):
+        await house.answer(session, "allow_once", count)
+    await until(tab.has(session, "turn_end:1"))
+    joined = {row["id"]: row for row in page["rows"]} | tab.rows[session]
+    assert not set(cards) & set(tab.rows[session])
+    assert sorted(joined.values(), key=lambda row: row["seq"]) == await house.rows(session)
+
+
+async def test_a_damaged_event_costs_one_row(house: House) -> None:
+    session = await house.begin([step("one", WRITE), step("two")], prompt="Go.")
+    await house.answer(session, "allow_once")
+    await house.done(session)
+    await (await house.gateway.open(session)).let_go()
+    before = await house.rows(session)
+    said = next(row for row in before if row["kind"] == "agent")
+    with closing(sqlite3.connect(house.folder / "data" / "sessions.db")) as database, database:
+        database.execute("UPDATE events SET data = '{' WHERE session = ? AND seq = ?", (session, said["seq"]))
+    async with dashboard(house.folder) as again:
+        after = await again.rows(session)
+    assert [row["kind"] for row in after] == ["other" if row is said else row["kind"] for row in before]
+    assert "damaged" in next(row["title"] for row in after if row["kind"] == "other")

@@ -254,6 +254,7 @@ def covered_lines(said: str, changes: Sequence[FileChange], workspace: str) -> t
 def state(room: Room) -> wire.SessionState:
     seen = room.state
     mode = seen.of_agent.get("mode")
+    runs = room.runs
     return wire.SessionState(
         session=room.session,
         workspace=text(seen.workspace),
@@ -261,11 +262,11 @@ def state(room: Room) -> wire.SessionState:
         model=text(seen.model),
         title=text(seen.title),
         turn=seen.turn,
-        running=seen.running,
+        running=seen.running and runs != "nobody",
         closed=seen.closed,
         approval=text(seen.approval),
         mode=text(mode) if isinstance(mode, str) else "",
-        runs=room.runs,
+        runs=runs,
         waiting=room.waiting,
         seq=room.seq,
     )
