@@ -29,7 +29,7 @@ from redline.tools.recorder import Recorder
 from redline.tools.sight import Sight
 from redline.tools.slot import Call as Call
 from redline.tools.slot import Slot, meet, parsed, survey, validated
-from redline.tools.tool import ContentBlock, ToolError, Toolset, text_block
+from redline.tools.tool import ContentBlock, Tool, ToolError, Toolset, text_block
 from redline.workspace.store import ByteStore
 
 if TYPE_CHECKING:
@@ -87,6 +87,11 @@ class Runner:
         told = self.sight.landed if self.sight is not None else None
         self._journal = Journal(files, store, log, self._recorder, told)
         self._events = CallEvents(log, store, self._recorder)
+
+    def add(self, tools: Sequence[Tool[Any]]) -> Toolset:
+        """Let calls use further tools from now on; all that there are then."""
+        self._toolset = Toolset((*self._toolset.tools, *tools))
+        return self._toolset
 
     async def restore(self) -> None:
         """After a restart: take from the log what the model has read and written."""

@@ -107,6 +107,10 @@ class Tool(Generic[Arguments]):
     """May change files in ways that `plan` does not name (a shell command, a formatter). Runs beside no other call that
     touches files; what it changed is found on the disk when it ends, and becomes a part of its result."""
 
+    def schema(self) -> Mapping[str, Any]:
+        """What a model is told of the arguments, as JSON Schema."""
+        return self.parameters.model_json_schema()
+
     async def plan(self, arguments: Arguments, files: Files) -> Sequence[Step]:
         """The file operations that the call would do, for the proposal; at most one a file. Empty for a tool that
         changes no file. Raises `FileError` or `ToolError` where the call cannot be done as asked: it then fails with

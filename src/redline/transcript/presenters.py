@@ -87,6 +87,8 @@ class Views:
         if presenter is None:
             if kind == "execute":
                 return _output(result)
+            if name:  # a tool of somebody else's that the built-in agent used: what it says counts, too
+                return generic
             return DiffResult(changes=tuple(result.changes)) if result.changes else generic
         try:
             view = presenter.present_result(arguments if isinstance(arguments, Mapping) else {}, result)

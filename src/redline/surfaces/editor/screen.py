@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -136,6 +137,8 @@ class EditorSurface:
         else:
             asked = {"toolCallId": f"{request.turn}:{request.call}", "title": words.line(request.title)}
         asked["status"] = "pending"
+        if not request.changes and not content and request.arguments:
+            content = [words.block(words.fenced(json.dumps(request.arguments, indent=1, ensure_ascii=False), "json"))]
         if request.note:
             content = [words.block(words.plain(request.note)), *content]
         return {**asked, "content": content}

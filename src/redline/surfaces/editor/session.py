@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from redline.agents.builtin.agent import BuiltinFactory
 from redline.gateway.conversation import CANCELLED, Conversation
 from redline.protocol.connection import INVALID_PARAMS, RpcError
 from redline.surfaces.editor.answers import answer
@@ -74,6 +76,8 @@ class EditorSession:
         factory = backing.factory(opened, files)
         if backing.foreign:
             factory = _proxied_factory(factory, wire, params, abilities)
+        elif isinstance(factory, BuiltinFactory):
+            factory = replace(factory, servers=_servers(params))
 
         def make(*, log: SessionLog, host: Host, workspace: Path) -> Agent:
             made.append(factory(log=log, host=host, workspace=workspace))
@@ -219,6 +223,11 @@ class EditorSession:
     async def _tell(self, update: dict[str, Any]) -> None:
         with suppress(Exception):
             await self._wire.notify("session/update", {"sessionId": self.id, "update": update})
+
+
+def _servers(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    listed = params.get("mcpServers")
+    return [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
 
 
 def _proxied_factory(
