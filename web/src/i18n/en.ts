@@ -109,6 +109,8 @@ export const en = {
     revert: "Undo",
     revertUndone: "This undo was itself undone.",
     other: "Something this version does not know",
+    showAll: "Show all of it",
+    showLess: "Show less",
     details: "Details",
     input: "Input",
     output: "Output",

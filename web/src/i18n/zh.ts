@@ -108,6 +108,8 @@ export const zh: Messages = {
     revert: "撤销",
     revertUndone: "这次撤销本身已被撤销。",
     other: "此版本不认识的内容",
+    showAll: "全部显示",
+    showLess: "收起",
     details: "详情",
     input: "输入",
     output: "输出",

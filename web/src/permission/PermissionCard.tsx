@@ -6,12 +6,16 @@ import { ProblemNote } from "../app/ProblemNote.js";
 import { FileBody, FileLine, Warnings } from "../card/Card.js";
 import type { Standing } from "../card/form.js";
 import { messages } from "../i18n/language.js";
+import { clip } from "../text/clip.js";
 import { Foreign } from "../text/Foreign.js";
-import { visible } from "../text/visible.js";
+import { visible, visibleProse } from "../text/visible.js";
 import { Fold } from "../transcript/Fold.js";
 import { keeping, useReading } from "../transcript/reading.js";
 import { api, problemOf } from "../wire/api.js";
 import type { Change, PermissionRow, Problem } from "../wire/rows.js";
+
+/** Characters of a title that stand on one line. */
+const TITLE_CHARACTERS = 160;
 
 /** A question: all of what would be done first, then the buttons. */
 export function PermissionCard({ row }: { row: PermissionRow }): VNode {
@@ -35,6 +39,8 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
       {t.changes(row.changes.length, files)}
     </p>
   );
+  // A command is read whole before it is answered.
+  const long = clip(row.title, 1, TITLE_CHARACTERS) !== null;
   if (!open) return <Settled row={row}>{proposals.length === 0 ? null : [count, ...proposals]}</Settled>;
   return (
     <section
@@ -47,8 +53,13 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
       <p class="permission-title">
         <Icon name="lock" />
         <strong>{t.waiting}</strong>
-        <Foreign text={row.title} />
+        {!long && <Foreign text={row.title} />}
       </p>
+      {long && (
+        <pre class="output" tabIndex={0} data-part="whole-title">
+          {visibleProse(row.title)}
+        </pre>
+      )}
       {count}
       {proposals}
       {problem !== null && <ProblemNote problem={problem} lead={t.noPreview} />}
@@ -70,7 +81,7 @@ function Settled({ row, children }: { row: PermissionRow; children: ComponentChi
         </span>
       )}
       <span class="ellipsis">
-        <Foreign text={row.title} />
+        <Foreign text={clip(row.title, 1, TITLE_CHARACTERS) ?? row.title} />
       </span>
     </>
   );

@@ -6,6 +6,7 @@ import { ProblemNote } from "../app/ProblemNote.js";
 import { Card } from "../card/Card.js";
 import { cardsOf } from "../card/form.js";
 import { messages } from "../i18n/language.js";
+import { clip } from "../text/clip.js";
 import { Foreign } from "../text/Foreign.js";
 import { visibleProse } from "../text/visible.js";
 import { api, problemOf } from "../wire/api.js";
@@ -49,7 +50,11 @@ export function ToolCall({ row }: { row: ToolRow }): VNode {
         </span>
         <p class="tool-words">
           <span class="tool-title" data-part="tool-title">
-            {row.card === "terminal" ? <Command text={row.title} /> : <Foreign text={row.title} />}
+            {row.card === "terminal" ? (
+              <Command text={row.title} />
+            ) : (
+              <Foreign text={clip(row.title, 1, TITLE_CHARACTERS) ?? row.title} />
+            )}
           </span>
           {row.description !== null && (
             <span class="tool-note">
@@ -117,17 +122,23 @@ function detailsOf(row: ToolRow): string | null {
     const lines = row.output.trimEnd().split("\n").length;
     return lines > 1 ? t.outputLines(lines) : t.output;
   }
-  return row.content.length > 0 || row.has_raw ? t.details : null;
+  return row.content.length > 0 || row.has_raw || isLongTitle(row) ? t.details : null;
 }
+
+/** Lines and characters of a command, or of a title, that a call's line holds; its details hold all. */
+const TITLE_LINES = 4;
+const TITLE_CHARACTERS = 400;
 
 /** A command is said to be one. */
 function Command({ text }: { text: string }): VNode {
+  const short = clip(text, TITLE_LINES, TITLE_CHARACTERS);
   return (
     <code class="command">
       <span class="prompt" aria-hidden="true">
         $
       </span>
-      {visibleProse(text)}
+      {visibleProse(short ?? text)}
+      {short !== null && " …"}
     </code>
   );
 }
@@ -149,6 +160,10 @@ function endOf(row: ToolRow): string {
   const t = messages().row;
   if (row.signal !== null) return t.signal(row.signal);
   return row.exit_code !== null && row.exit_code !== 0 ? t.exit(row.exit_code) : "";
+}
+
+function isLongTitle(row: ToolRow): boolean {
+  return clip(row.title, TITLE_LINES, TITLE_CHARACTERS) !== null;
 }
 
 function DetailsBody({ row }: { row: ToolRow }): VNode {
@@ -177,6 +192,11 @@ function DetailsBody({ row }: { row: ToolRow }): VNode {
   const output = ended ? shown.output : shown.output.split("\n").slice(-TAIL).join("\n");
   return (
     <>
+      {isLongTitle(row) && (
+        <pre class="output" tabIndex={0} data-part="whole-title">
+          {visibleProse(row.title)}
+        </pre>
+      )}
       {shown.cut && <p class="quiet-word">{t.outputCut}</p>}
       {output !== "" && (
         <pre class="output" tabIndex={0} data-part="output">

@@ -23,6 +23,7 @@ import type {
   UserRow,
 } from "../wire/rows.js";
 import { Fold } from "./Fold.js";
+import { Long } from "./Long.js";
 import { ToolCall } from "./ToolCall.js";
 
 /** What a row holds, by its kind. */
@@ -85,7 +86,9 @@ export function rowLabel(row: Row): string {
 function User({ row }: { row: UserRow }): VNode {
   return (
     <div class="user">
-      <div class="user-text">{visibleProse(row.text)}</div>
+      <div class="user-text">
+        <Long text={row.text} name={row.id} />
+      </div>
       <Blocks blocks={row.attachments} />
       <time class="row-time" dateTime={new Date(row.at).toISOString()}>
         {formatTime(row.at)}

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { clip } from "../../src/text/clip.js";
 import { pieces, visible, visibleCode, visibleProse } from "../../src/text/visible.js";
 
 describe("foreign text", () => {
@@ -41,5 +42,14 @@ describe("foreign text", () => {
 
   it("keeps the lines and the typography of prose", () => {
     expect(visibleProse("one\r\ntwo\u202fthree\n\u202efour")).toBe("one\ntwo three\n<U+202E>four");
+  });
+});
+
+describe("a clipped text", () => {
+  it("is its beginning, and nothing where it is short", () => {
+    expect(clip("a\nb", 2, 10)).toBeNull();
+    expect(clip("a\nb\nc", 2, 10)).toBe("a\nb");
+    expect(clip("abcdef", 2, 3)).toBe("abc");
+    expect(clip("ab\u{1f600}", 2, 3)).toBe("ab");
   });
 });

@@ -1,0 +1,11 @@
+/** The beginning of a text that is too long to stand where it does; null: it is short enough. */
+export function clip(text: string, lines: number, characters: number): string | null {
+  const rows = text.split("\n", lines + 1);
+  let short = rows.slice(0, lines).join("\n");
+  const tooMany = rows.length > lines;
+  if (!tooMany && text.length <= characters) return null;
+  if (short.length > characters) {
+    short = short.slice(0, characters).replace(/[\ud800-\udbff]$/, "");
+  }
+  return short;
+}
