@@ -178,8 +178,12 @@ class Gateway:
     async def _tell(self) -> None:
         found = {one.summary.session: one for one in self._listed(await self.archive.list(limit=_LISTED))}
         changed = [one for name, one in found.items() if self._known.get(name) != one]
-        gone = [name for name in self._known if name not in found and await self.archive.store.summary(name) is None]
+        missing = [name for name in {**self._known, **self._rooms} if name not in found]
+        gone = [name for name in missing if await self.archive.store.summary(name) is None]
         self._known = found
+        for name in gone:
+            if (room := self._rooms.pop(name, None)) is not None:
+                await room.close("deleted")
         if changed or gone:
             for listener in list(self._listeners):
                 listener(changed, gone)

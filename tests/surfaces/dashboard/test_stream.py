@@ -74,6 +74,19 @@ async def test_six_tabs_see_the_same_and_share_the_bytes(house: House) -> None:
     for tab in tabs:
         await same(house, tab, session)
     assert len(encoded) == len(set(encoded)), "a row was encoded twice in one version"
+    assert len(channel.streams) == 6
+    for tab in tabs:
+        await tab.leave()
+    await until(lambda: not channel.streams)
+
+
+async def test_a_tab_hears_that_its_session_was_deleted(house: House) -> None:
+    session = await house.begin([step("ok")], prompt="Hello.")
+    await house.done(session)
+    tab = house.tab(f"{session}:0")
+    await until(lambda: session in tab.states)
+    assert (await house.client.delete(f"/api/sessions/{session}")).status_code == 200
+    await until(lambda: tab.resets and tab.resets[-1]["problem"]["code"] == "NO_SESSION")
 
 
 async def test_text_streams_and_ends_as_the_committed_row(house: House) -> None:

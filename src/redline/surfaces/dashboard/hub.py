@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 STREAM_LIMIT = 1000
 """Open streams: far more than tabs, far fewer than the system's files."""
 _LOOK_SECONDS = 5.0
+_GONE = wire.Problem(code="NO_SESSION", message="This session was deleted.", remedy="Choose another one.")
 
 
 class Hub:
@@ -112,6 +113,10 @@ class Hub:
         for stream in self._streams.values():
             if stream.listing:
                 stream.push("", 0, data)
+        for session in gone:
+            if (channel := self._channels.pop(session, None)) is not None:
+                channel.fail(_GONE)
+                channel.close()
 
     async def _look(self) -> None:
         """Leave the rooms that nobody looks at any more, so that they can be let go."""
