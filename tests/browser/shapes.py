@@ -26,7 +26,7 @@ CHANGED = CODE.replace(b'sum(item["price"] for item in items)', b'round(sum(item
 
 
 def edit(workspace: Path, name: str = "shop.py") -> FileChange:
-    """One line of ten, with context: eight diff lines."""
+    """The last line of ten: five diff lines, with their context."""
     return describe(str(workspace / name), CODE, CHANGED)
 
 
