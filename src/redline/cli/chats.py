@@ -50,7 +50,7 @@ def wanted(config: Config, named: Collection[str]) -> list[str]:
                 2,
                 "NOT_INSTALLED",
                 f"{_TITLES[name]} needs a library that is not installed ({error.name}).",
-                f'pip install "redline[{name}]"',
+                f'Where Redline was installed from: pip install ".[{name}]"',
             ) from error
     return chosen
 
