@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redline.changes.codec import from_json
+from redline.changes.codec import from_json, path_from_json
 from redline.files.local import LocalFiles
 from redline.sessions.redaction import Redactor
 from redline.tools.recovery import recover
@@ -56,6 +58,10 @@ async def found(bench: Bench) -> list[tuple[int, list[str], list[str]]]:
 def told(changes: list[Any]) -> list[str]:
     read = [from_json(change) if isinstance(change, dict) else change for change in changes]
     return [f"{change.operation} {Path(change.path).name} {change.provenance}" for change in read]
+
+
+def listing(bench: Bench) -> set[bytes]:
+    return {os.fsencode(path.name) for path in bench.workspace.iterdir()}
 
 
 async def recovered(bench: Bench, folder: Path) -> None:
@@ -250,6 +256,26 @@ async def test_more_text_than_one_event_holds_is_told_in_several(sighted: Bench)
     beside = await found(sighted)
     assert len(done.logged["changes"]) + sum(len(changes) for _, changes, _ in beside) == 12
     assert all(during == [done.result.call.id] for _, _, during in beside)
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its disks take no name that is not UTF-8")
+async def test_an_undo_acts_on_the_true_name_never_on_the_file_with_the_escaped_one(
+    sighted: Bench, tmp_path: Path
+) -> None:
+    literal = sighted.put("bad\\xFF", "the user's\n")
+    sighted.put("a.txt", "one\n")
+    command = (
+        r"printf 'agent\n' > $(printf 'bad\377'); printf 'agent\n' > $(printf 'bad\376'); mv a.txt $(printf 'mv\377')"
+    )
+    await sighted.call("bash", command=command)
+    names = {b"bad\xff", b"bad\xfe", b"mv\xff"}
+    assert names < listing(sighted)
+    await undone(sighted, tmp_path)
+    assert listing(sighted) == {b"a.txt", b"bad\\xFF"}
+    assert literal.read_text() == "the user's\n"
+    intents = [event.data async for event in sighted.log.events() if event.type == "file/intent"]
+    kept = {os.fsencode(Path(path_from_json(data, "path")).name) for data in intents}
+    assert kept == names
 
 
 async def test_a_link_is_not_put_back_as_a_file(sighted: Bench, tmp_path: Path) -> None:

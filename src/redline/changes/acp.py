@@ -35,13 +35,14 @@ def to_blocks(change: FileChange) -> list[dict[str, Any]]:
     """
     meta: dict[str, Any] = {"kind": change.operation}
     if change.old_path is not None:
-        meta["oldPath"] = change.old_path
+        meta["oldPath"] = _plain(change.old_path)
+    path = _plain(change.path)
     if not change.hunks and change.operation == "add" and change.file_type == "text":
-        return [{"type": "diff", "path": change.path, "oldText": None, "newText": "", "_meta": meta}]
+        return [{"type": "diff", "path": path, "oldText": None, "newText": "", "_meta": meta}]
     return [
         {
             "type": "diff",
-            "path": change.path,
+            "path": path,
             "oldText": _text(change, hunk, old=True) if hunk.old_lines and change.operation != "add" else None,
             "newText": _text(change, hunk, old=False) if hunk.new_lines else "",
             "_meta": meta,
@@ -53,9 +54,10 @@ def to_blocks(change: FileChange) -> list[dict[str, Any]]:
 def to_locations(change: FileChange) -> list[dict[str, Any]]:
     """One location per hunk, at its first changed line as numbered after the change; one without a line where no place
     is known."""
+    path = _plain(change.path)
     if not change.hunks or not change.anchored:
-        return [{"path": change.path}]
-    return [{"path": change.path, "line": first_changed_line(hunk)} for hunk in change.hunks]
+        return [{"path": path}]
+    return [{"path": path, "line": first_changed_line(hunk)} for hunk in change.hunks]
 
 
 def first_changed_line(hunk: Hunk) -> int:
@@ -122,6 +124,8 @@ def _text(change: FileChange, hunk: Hunk, *, old: bool) -> str:
     text = "\n".join(line[1:] for line in hunk.lines if line[0] != other)
     if not ends_unfinished(hunk, change.before if old else change.after, old=old):
         text += "\n"
-    if not text.isascii():
-        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return text
+    return _plain(text)
+
+
+def _plain(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

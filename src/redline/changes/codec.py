@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, cast, get_args
 
+from redline.changes import names
 from redline.changes.record import FileChange, FileType, Hunk, LineEnding, Operation, Provenance, Side
 
 _OPERATIONS = get_args(Operation)
@@ -22,8 +23,14 @@ _DEFAULTS: Mapping[type, Sequence[tuple[str, object]]] = {
 
 
 def to_json(change: FileChange) -> dict[str, Any]:
-    """`{path, operation, hunks?, added?, …}`; hunks as `{old_start, old_lines, new_start, new_lines, lines}`."""
-    value = _without_defaults(change)
+    """`{path, operation, hunks?, added?, …}`; hunks as `{old_start, old_lines, new_start, new_lines, lines}`.
+
+    Beside a path whose bytes are not UTF-8, which JSON cannot hold, stands `path_quoted` (or `old_path_quoted`), as git
+    quotes it: what acts on the disk needs the true name, and a file whose name is the escaped one is another file.
+    """
+    value = _without_defaults(change) | quoted_beside("path", change.path)
+    if change.old_path is not None:
+        value |= quoted_beside("old_path", change.old_path)
     if change.hunks:
         value["hunks"] = [hunk_to_json(hunk) for hunk in change.hunks]
     if change.before is not None:
@@ -31,6 +38,18 @@ def to_json(change: FileChange) -> dict[str, Any]:
     if change.after is not None:
         value["after"] = side_to_json(change.after)
     return value
+
+
+def quoted_beside(name: str, path: str) -> dict[str, str]:
+    """What stands beside a path `name` in JSON where its bytes are not UTF-8; empty: they are."""
+    true = names.odd(path)
+    return {} if true is None else {f"{name}_quoted": true}
+
+
+def path_from_json(value: Mapping[str, Any], name: str) -> str:
+    """The path `name` with odd bytes as surrogate escapes, whether JSON has kept them or not."""
+    true = value.get(f"{name}_quoted")
+    return names.unquoted(true) if isinstance(true, str) else str(value.get(name))
 
 
 def side_to_json(side: Side) -> dict[str, Any]:
@@ -51,13 +70,13 @@ def from_json(value: object) -> FileChange:
     """Raises ValueError, naming the path of what is malformed (`hunks[2].lines[0]: …`)."""
     record = _Fields(value, "")
     return FileChange(
-        path=record.text("path"),
+        path=record.path("path"),
         operation=cast("Operation", record.choice("operation", _OPERATIONS)),
         hunks=tuple(hunk_from_json(item, f"hunks[{at}]") for at, item in enumerate(record.items("hunks"))),
         added=record.count("added", 0),
         removed=record.count("removed", 0),
         file_type=cast("FileType", record.choice("file_type", _FILE_TYPES, "text")),
-        old_path=record.text("old_path") if record.has("old_path") else None,
+        old_path=record.path("old_path") if record.has("old_path") else None,
         exact=record.flag("exact", True),
         anchored=record.flag("anchored", True),
         truncated=record.flag("truncated", False),
@@ -152,6 +171,10 @@ class _Fields:
     def text(self, name: str) -> str:
         held = self.value.get(name)
         return held if isinstance(held, str) else self._refuse(name, "text", held)
+
+    def path(self, name: str) -> str:
+        self.text(name)
+        return path_from_json(self.value, name)
 
     def count(self, name: str, default: int | None = None) -> int:
         held = self.value.get(name, default)

@@ -10,6 +10,7 @@ _PREFIXES = ("a/", "b/", "c/", "i/", "o/", "w/")
 _PREFIXED_NOWHERE = ("a/dev/null", "b/dev/null")
 """As some writers of patches have it."""
 _LETTERS = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
+_ODD = re.compile("[\udc80-\udcff]")
 _NAMED = {chr(code): letter for letter, code in _LETTERS.items()}
 
 
@@ -19,6 +20,17 @@ def quoted(path: str) -> str:
     if not any(character in '"\\' or (not character.isprintable() and character != " ") for character in path):
         return path
     return '"' + "".join(_escaped(character) for character in path) + '"'
+
+
+def odd(path: str) -> str | None:
+    """Of a path whose bytes are not UTF-8 (they stand as surrogate escapes) the form of `quoted`, which is plain text
+    and gives the bytes back with `unquoted`. None: the path is text, or no file can have it."""
+    if path.isascii() or not _ODD.search(path):
+        return None
+    try:
+        return quoted(path)
+    except UnicodeEncodeError:
+        return None
 
 
 def unquoted(name: str) -> str:

@@ -18,6 +18,7 @@ from redline.changes.patch import PatchItem, git_patch, unified
 from redline.cli.config import load
 from redline.cli.failure import Failure
 from redline.cli.house import events_of, opened, recovered
+from redline.sessions.gate import as_json as json_of
 from redline.sessions.redaction import Redactor
 from redline.surfaces.terminal.net import draw_net
 from redline.surfaces.visible import visible
@@ -49,7 +50,7 @@ def diff(session: str, *, turn: int | None, file: str | None, patch: bool, as_js
     redactor = Redactor()
     changes = [_masked(item, redactor) for item in items]
     if as_json:
-        typer.echo(json.dumps([to_json(change) for change in changes], indent=2, ensure_ascii=True))
+        typer.echo(json.dumps(json_of([to_json(change) for change in changes]), indent=2, ensure_ascii=True))
         return
     console = Console()
     if console.is_terminal:

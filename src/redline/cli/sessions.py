@@ -21,6 +21,8 @@ from redline.changes.record import FileChange
 from redline.cli.config import load
 from redline.cli.failure import Failure
 from redline.cli.house import events_of, opened, recovered
+from redline.sessions.gate import as_json as json_of
+from redline.sessions.gate import escaped
 from redline.surfaces.terminal import render_row
 from redline.surfaces.terminal.pipe import plain_row
 from redline.surfaces.visible import visible
@@ -134,14 +136,14 @@ def confirm(question: str) -> None:
 def plain(value: Any) -> Any:
     """A row or state as JSON: records become objects, a change takes the form that it has in the log."""
     if isinstance(value, FileChange):
-        return to_json(value)
+        return json_of(to_json(value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(one) for one in value]
-    return value
+    return escaped(value) if isinstance(value, str) else value
 
 
 async def _events(archive: Archive, session: str, turn: int | None, *, everything: bool) -> list[Event | Damaged]:

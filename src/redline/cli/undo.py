@@ -16,6 +16,7 @@ from redline.cli.config import load
 from redline.cli.house import folder_of, opened
 from redline.cli.sessions import confirm
 from redline.files.local import LocalFiles
+from redline.sessions.gate import as_json as json_of
 from redline.surfaces.terminal.net import draw_net
 from redline.surfaces.visible import visible
 from redline.tools.undo import Undone, UndoPlan, plan_undo
@@ -83,6 +84,6 @@ def _show(plan: UndoPlan, summary: Summary) -> None:
 def _as_json(what: UndoPlan | Undone) -> dict[str, object]:
     return {
         "of": [{"turn": turn, "call": call} for turn, call in what.of],
-        "changes": [to_json(change) for change in what.changes],
-        "notes": list(what.notes),
+        "changes": json_of([to_json(change) for change in what.changes]),
+        "notes": json_of(list(what.notes)),
     }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from redline.changes.codec import to_json
+from redline.changes.codec import quoted_beside, to_json
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
 from redline.tools.proposal import refuse_masks, unchanged, unkept
@@ -155,6 +155,8 @@ class Journal:
                 "operation": outcome.operation,
                 "path": outcome.target.key,
                 "real": outcome.target.key,
+                **quoted_beside("path", outcome.target.key),
+                **quoted_beside("real", outcome.target.key),
                 **_moved(outcome),
                 "before": _blob(outcome.before),
                 "after": _blob(outcome.after),
@@ -233,7 +235,10 @@ def _blob(content: Content | None) -> Blob | None:
 
 def _moved(outcome: Outcome) -> dict[str, Any]:
     moved = outcome.moved_to
-    return {} if moved is None else {"moved_to": moved.key, "moved": {"real": moved.key}}
+    if moved is None:
+        return {}
+    real = {"real": moved.key, **quoted_beside("real", moved.key)}
+    return {"moved_to": moved.key, **quoted_beside("moved_to", moved.key), "moved": real}
 
 
 async def to_its_end(work: Awaitable[T]) -> T:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from redline.changes.codec import from_json, to_json
+from redline.changes.codec import from_json, path_from_json, to_json
 from redline.files.error import FileError
 from redline.files.seam import Content, Files, Outcome, Target
 from redline.tools.knowledge import seen_entries
@@ -163,8 +163,12 @@ async def _sweep(files: Files, found: _Found) -> None:
     if not isinstance(files, _Sweeps):
         return
     proposed = (change for opened in found.open_calls() for change in _list(opened, "proposed"))
-    named = ((data.get(name) for name in ("path", "old_path", "moved_to")) for data in (*proposed, *found.intents))
-    paths = {path for names in named for path in names if isinstance(path, str)}
+    paths = {
+        path_from_json(data, name)
+        for data in (*proposed, *found.intents)
+        for name in ("path", "old_path", "moved_to")
+        if isinstance(data.get(name), str)
+    }
     for started in found.turns.values():  # an undo names its files at its start
         told = started.get("paths")
         paths |= {path for path in told if isinstance(path, str)} if isinstance(told, list) else set()
@@ -296,10 +300,10 @@ class _Closing:
 
     def _outcome(self, data: Mapping[str, Any]) -> Outcome:
         before, after = self._content(data, "before"), self._content(data, "after")
-        target = Target(Path(str(data.get("path"))), Path(str(data.get("real"))))
+        target = Target(Path(path_from_json(data, "path")), Path(path_from_json(data, "real")))
         moved = None
         if isinstance(data.get("moved_to"), str):
-            moved = Target(Path(data["moved_to"]), Path(_moved_real(data)))
+            moved = Target(Path(path_from_json(data, "moved_to")), Path(_moved_real(data)))
         return Outcome(target, _operation(data), before, after, moved_to=moved)
 
     def _content(self, data: Mapping[str, Any], side: Literal["before", "after"]) -> Content | None:
@@ -317,17 +321,17 @@ class _Closing:
 
 def _places(data: Mapping[str, Any]) -> list[Place]:
     """The places of an intent, as `verdict.places` gives those of an outcome."""
-    path, key = str(data.get("path")), str(data.get("real"))
+    path, key = path_from_json(data, "path"), path_from_json(data, "real")
     before, after = _state(data, "before"), _state(data, "after")
     moved = data.get("moved_to")
     if not isinstance(moved, str):
         return [Place(path, key, before, after)]
-    return [Place(path, key, before, None), Place(moved, _moved_real(data), None, after)]
+    return [Place(path, key, before, None), Place(path_from_json(data, "moved_to"), _moved_real(data), None, after)]
 
 
 def _moved_real(data: Mapping[str, Any]) -> str:
     moved = data.get("moved")
-    return str(moved.get("real") if isinstance(moved, Mapping) else data.get("moved_to"))
+    return path_from_json(moved, "real") if isinstance(moved, Mapping) else path_from_json(data, "moved_to")
 
 
 def _state(data: Mapping[str, Any], side: Literal["before", "after"]) -> State | None:
@@ -344,7 +348,7 @@ def _side(data: Mapping[str, Any], side: Literal["before", "after"]) -> Mapping[
 def _status(opened: Mapping[str, Any], verdicts: Iterable[Verdict], changes: Sequence[FileChange]) -> ClosedStatus:
     if any(verdict == "unknown" for verdict in verdicts):
         return "unknown"
-    proposed = {str(change.get("path")) for change in _list(opened, "proposed")}
+    proposed = {path_from_json(change, "path") for change in _list(opened, "proposed")}
     done = {change.path for change in changes}
     return "completed" if proposed and proposed <= done else "interrupted"
 
@@ -379,7 +383,7 @@ def _error(status: ClosedStatus) -> dict[str, str]:
 def _seen(judged: Sequence[tuple[Mapping[str, Any], Verdict]]) -> dict[str, str]:
     """The model knows what its own calls wrote. A move alone shows it nothing."""
     return {
-        str(data.get("real")): data["after"]
+        path_from_json(data, "real"): data["after"]
         for data, verdict in judged
         if verdict == "applied" and isinstance(data.get("after"), str) and not isinstance(data.get("moved_to"), str)
     }

@@ -32,7 +32,7 @@ _FACTS: dict[Fact, str] = {
 
 def block(text: str) -> dict[str, Any]:
     """A text block of a call's content."""
-    return {"type": "content", "content": {"type": "text", "text": text}}
+    return {"type": "content", "content": {"type": "text", "text": _whole_characters(text)}}
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -45,9 +45,7 @@ def fenced(text: str, language: str = "") -> str:
 
 def plain(text: str) -> str:
     """Without terminal sequences; other control characters become visible signs, odd bytes U+FFFD."""
-    if not text.isascii():
-        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return _SEQUENCES.sub("", text).translate(_CONTROLS)
+    return _SEQUENCES.sub("", _whole_characters(text)).translate(_CONTROLS)
 
 
 def line(text: str) -> str:
@@ -95,3 +93,7 @@ def not_applied(changes: Sequence[FileChange]) -> str:
     """A proposal that came to nothing, readable and never to be taken for a change."""
     patch = "\n".join(unified(change) for change in changes)
     return f"Not applied:\n\n{fenced(patch, 'diff')}" if patch.strip() else ""
+
+
+def _whole_characters(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
