@@ -224,13 +224,13 @@ async def test_the_rule_follows_the_surface_and_is_repeated_on_the_way_from_card
     assert kept.data["content"][0]["text"] == "[REDLINE-RULE] none"
 
 
-async def test_a_session_that_began_on_text_repeats_nothing(place: Parlour) -> None:
+async def test_nothing_is_repeated_before_a_session_has_seen_cards_and_all_that_comes_after_is(place: Parlour) -> None:
     puppet = Puppet()
     conversation = await place.begin(factory=puppet)
     conversation.attach(Screen("terminal"))
     for source in ("sms", "terminal", "sms"):
         await conversation.prompt("x", source=source)
-    assert not any(REPEATED in rule for rule in puppet.rules)
+    assert [REPEATED in rule for rule in puppet.rules] == [False, False, True]
 
 
 async def test_a_resumed_conversation_goes_on_with_its_turns_and_its_rows(place: Parlour) -> None:

@@ -10,8 +10,8 @@ from redline.gateway.rule import (
     REPEATED,
     RULES,
     TEXT_ONLY,
-    Rule,
     neutralised,
+    relaxes,
     rule_for,
     turn_text,
 )
@@ -41,15 +41,20 @@ def test_an_explicit_source_wins_over_the_guess_from_the_session_key() -> None:
     assert rule_for(None, "dashboards:7", shows_changes=KNOWN) is TEXT_ONLY
 
 
-@pytest.mark.parametrize("began", [CARDS_ONLY, CARDS_AND_OBSERVATION])
-def test_a_session_that_moves_from_cards_to_text_hears_the_rule_again_on_each_such_turn(began: Rule) -> None:
-    assert turn_text(TEXT_ONLY, began.name) == f"{TEXT_ONLY.text}\n\n{REPEATED}"
+def test_a_session_that_moves_from_cards_to_text_hears_the_rule_again_on_each_such_turn() -> None:
+    assert turn_text(TEXT_ONLY, cards_before=True) == f"{TEXT_ONLY.text}\n\n{REPEATED}"
 
 
 def test_the_other_way_nothing_is_repeated() -> None:
-    assert turn_text(CARDS_ONLY, TEXT_ONLY.name) == CARDS_ONLY.text
-    assert turn_text(TEXT_ONLY, TEXT_ONLY.name) == TEXT_ONLY.text
-    assert turn_text(TEXT_ONLY, None) == TEXT_ONLY.text
+    assert turn_text(CARDS_ONLY, cards_before=True) == CARDS_ONLY.text
+    assert turn_text(CARDS_ONLY, cards_before=False) == CARDS_ONLY.text
+    assert turn_text(TEXT_ONLY, cards_before=False) == TEXT_ONLY.text
+
+
+def test_which_rules_relax() -> None:
+    assert [rule.name for rule in RULES.values() if relaxes(rule.name)] == ["cards_and_observation", "cards_only"]
+    assert not relaxes("")
+    assert not relaxes(None)
 
 
 def test_the_rules_are_fixed_texts_between_markers_that_nobody_else_can_write() -> None:

@@ -11,7 +11,7 @@ from redline.agents.agent import Agent, AgentFactory, ObservingAgent, Stop
 from redline.agents.markers import neutralised
 from redline.gateway.fanout import Fanout, Subscription
 from redline.gateway.permissions import Approval, Permissions
-from redline.gateway.rule import rule_for, turn_text
+from redline.gateway.rule import relaxes, rule_for, turn_text
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
 from redline.tools.recovery import recover
@@ -70,7 +70,8 @@ class Conversation:
         self._files = files
         self._workspace = workspace
         self._agent: Agent | None = None
-        self._began_with: str | None = None
+        self._had_cards = False
+        """An earlier turn came from a surface that shows changes."""
         self._last_turn = 0
         self._turns = asyncio.Lock()
         self._running: asyncio.Task[Stop] | None = None
@@ -199,7 +200,7 @@ class Conversation:
             shows_changes={one.name.strip().lower(): one.shows_changes for one in self.fanout.surfaces},
             observation=isinstance(self._agent, ObservingAgent),
         )
-        text = turn_text(rule, self._began_with)
+        text = turn_text(rule, cards_before=self._had_cards)
         await self._announce()
         await log.append("turn/started", {"turn": turn, "source": source, "rule": rule.name})
         stop = CANCELLED
@@ -281,8 +282,7 @@ class Conversation:
     def _take(self, event: Event) -> None:
         if event.type == "turn/started":
             self._last_turn = max(self._last_turn, int(event.data.get("turn", 0)))
-            if self._began_with is None and event.data.get("source") != "undo":
-                self._began_with = str(event.data.get("rule", ""))
+            self._had_cards = self._had_cards or relaxes(event.data.get("rule"))
         self.fanout.take(event)
 
     def surface_fault(self, name: str, error: Exception) -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "covered_fences",
     "fence_is_covered",
     "neutralised",
+    "relaxes",
     "rule_for",
     "turn_text",
 ]
@@ -80,7 +81,7 @@ REPEATED = framed(
     "This turn comes from a place that shows no change cards, although earlier turns of this session came from one "
     "that does. For this turn: show a unified diff of every change in your text.",
 )
-"""Beside the rule, in each text-only turn of a session that began where cards are shown."""
+"""Beside the rule, in each text-only turn of a session in which an earlier turn came from where cards are shown."""
 
 
 def rule_for(
@@ -103,10 +104,14 @@ def rule_for(
     return CARDS_AND_OBSERVATION if observation else CARDS_ONLY
 
 
-def turn_text(rule: Rule, began_with: str | None) -> str:
-    """What the model is told in this turn. `began_with`: the name of the rule of the session's first turn, if any.
+def turn_text(rule: Rule, *, cards_before: bool) -> str:
+    """What the model is told in this turn. `cards_before`: an earlier turn of the session relaxed the rule.
 
     Moving from cards to text repeats the text rule on each such turn; the other way nothing is repeated.
     """
-    began_on_cards = began_with in (CARDS_AND_OBSERVATION.name, CARDS_ONLY.name)
-    return f"{rule.text}\n\n{REPEATED}" if rule is TEXT_ONLY and began_on_cards else rule.text
+    return f"{rule.text}\n\n{REPEATED}" if rule is TEXT_ONLY and cards_before else rule.text
+
+
+def relaxes(name: object) -> bool:
+    """Whether a rule, by the name that `turn/started` keeps, is one for a surface that shows cards."""
+    return name in (CARDS_AND_OBSERVATION.name, CARDS_ONLY.name)
