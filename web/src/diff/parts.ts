@@ -9,7 +9,12 @@ export interface Part {
   lines: number;
 }
 
-export function partsOf(change: Change, size = FULL_LINES): Part[] {
+/** Lines that are drawn at once where there are more than a card holds: about what a reader sees at a time, twice. */
+const PART_LINES = 120;
+
+export function partsOf(change: Change): Part[] {
+  const total = change.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
+  const size = total <= FULL_LINES ? FULL_LINES : PART_LINES;
   const parts: Part[] = [];
   let hunks: Hunk[] = [];
   let lines = 0;

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ProblemNote } from "../app/ProblemNote.js";
 import { FileLine, Warnings, whyEmpty } from "../card/Card.js";
 import { cardsOf, type Standing } from "../card/form.js";
@@ -43,16 +43,12 @@ export function ChangeTab({ session, target }: { session: OpenSession; target: C
       left = true;
     };
   }, [session.id, which, revision]);
+  const changes = useMemo(() => shown?.changes.map((one) => one.change) ?? [], [shown]);
   if (problem !== null) return <ProblemNote problem={problem} lead={t.panel.failed} />;
   if (shown === null) return <p class="quiet-word loading">{t.app.loading}</p>;
   return (
     <>
-      <Toolbar
-        session={session}
-        body={body}
-        changes={shown.changes.map((one) => one.change)}
-        selection={shown.selection}
-      />
+      <Toolbar session={session} body={body} changes={changes} selection={shown.selection} />
       <div ref={body} class="panel-scroll" data-part="panel-change">
         {target.kind === "net" && <p class="quiet-word panel-scope">{t.panel.scopeTurn}</p>}
         {shown.changes.map(({ change, standing, sides }) => (

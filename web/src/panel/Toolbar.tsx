@@ -1,6 +1,6 @@
 import { type Signal, signal, useSignal } from "@preact/signals";
 import type { RefObject, VNode } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { Icon, type IconName } from "../app/Icon.js";
 import { codeOf } from "../diff/lines.js";
 import { partsOf, type Stop, stopsOf } from "../diff/parts.js";
@@ -33,8 +33,9 @@ export function Toolbar({
   const t = messages().panel;
   const at = useSignal(-1);
   const said = useSignal("");
-  const places: Place[] = changes.flatMap((change, file) =>
-    stopsOf(partsOf(change)).map((stop) => ({ ...stop, file })),
+  const places = useMemo<Place[]>(
+    () => changes.flatMap((change, file) => stopsOf(partsOf(change)).map((stop) => ({ ...stop, file }))),
+    [changes],
   );
   const move = (by: 1 | -1): void => {
     if (places.length === 0) return;
