@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from agents.acp.puppetry import done, edit, found, puppet, said, start, tools, touched, turn
 from captures.recorded import Onlooker
+from redline.files import mutation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -251,3 +254,25 @@ async def test_where_an_editor_has_settled_what_is_asked_nothing_more_is(tmp_pat
         await turn(live, BEFORE)
         assert not live.onlooker.asked
         assert (live.workspace / "a.txt").read_text() == NEW
+
+
+async def test_what_the_agent_writes_at_the_same_moment_is_neither_lost_nor_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some agents hand a text over and write it themselves, too: here just before our file would take its place."""
+    still_there = mutation.still_there
+
+    def after_the_agent(*given: Any) -> bool:
+        (tmp_path / "workspace/a.txt").write_text(NEW)
+        return still_there(*given)
+
+    monkeypatch.setattr(mutation, "still_there", after_the_agent)
+    steps = [
+        edit("c", "a.txt", "line 20", "line twenty"),
+        request("fs/write_text_file", path="{w}/a.txt", content=NEW), done("c"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        assert "result" in answers(live)[0]
+        row = tools(live)["c"]
+        assert (row.status, touched(row, live)) == ("applied", ONE_LINE)

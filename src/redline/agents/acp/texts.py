@@ -130,13 +130,16 @@ class Texts:
                 Mutation(target, Write(content)), turn=call.turn, call=call.id, expected=expected,
                 landed=landed.append, check_masks=False,
             )  # fmt: skip
+        except FileError as error:
+            if not landed or error.code != "STALE":  # else the agent itself has just written the very same
+                raise
         finally:
             if landed:
                 self._accept(landed[-1].outcome)
             else:
                 self._observer.withdraw(target.real)
-        for one in landed:
-            await self._calls.landing.land(call, _step(one))
+            for one in landed:  # also where it went wrong after that
+                await self._calls.landing.land(call, _step(one))
 
     def _call_for(self, target: Target) -> ForeignCall | None:
         """The open call that means to change the file, or names it, or may change any."""
