@@ -29,20 +29,26 @@ class Door:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = ref(loop)
         self._waiting: list[tuple[Redactor, Admitted, bool, Through]] = []
+        self._after: set[Callable[[], None]] = set()
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
         return self._loop()
 
-    def enter(self, redactor: Redactor, admitted: Admitted, passed: bool, through: Through) -> None:
+    def enter(
+        self, redactor: Redactor, admitted: Admitted, passed: bool, through: Through, after: Callable[[], None]
+    ) -> None:
         """Let it through at the end of this turn of the loop, after those that entered before it. `passed`: it has been
-        masked already, and only keeps its place."""
+        masked already, and only keeps its place. `after`: called once when all have come through, however many name it.
+        """
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._open)
         self._waiting.append((redactor, admitted, passed, through))
+        self._after.add(after)
 
     def _open(self) -> None:
         waiting, self._waiting = self._waiting, []
+        after, self._after = self._after, set()
         clean = self._clean(waiting)
         for redactor, admitted, passed, through in waiting:
             value, error = admitted.value, None
@@ -52,6 +58,8 @@ class Door:
                 except Exception as fault:
                     error = fault
             through(value, error)
+        for each in after:
+            each()
 
     def _clean(self, waiting: list[tuple[Redactor, Admitted, bool, Through]]) -> set[Redactor]:
         """Those who find nothing in all that waits for them."""

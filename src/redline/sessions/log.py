@@ -209,7 +209,7 @@ class SessionLog:
             self._door = door()
         pending.told = loop.create_future()
         self._pending.append(pending)
-        self._door.enter(self.redactor, pending.admitted, pending.passed, pending.through)
+        self._door.enter(self.redactor, pending.admitted, pending.passed, pending.through, self.store.flush)
         return pending.told
 
     def settle(self) -> None:

@@ -76,6 +76,9 @@ class SqliteStore:
         loop = asyncio.get_running_loop()
         self._put(Append(session, project(events), rows, durable, loop, settled), loop)
 
+    def flush(self) -> None:
+        self._send(asyncio.get_running_loop())
+
     async def append(self, events: Sequence[Event], *, durable: bool) -> None:
         if events:
             done = asyncio.get_running_loop().create_future()

@@ -60,6 +60,10 @@ class Store(Protocol):
         """`append` without the wait: `settled` is called once on the running loop, in the order of the calls."""
         ...
 
+    def flush(self) -> None:
+        """Go on at once with what this turn of the running loop has submitted, instead of at the end of the turn."""
+        ...
+
     async def append(self, events: Sequence[Event], *, durable: bool) -> None:
         """Add events of one session, `seq` continuing its tail, else `StoreError("SECOND_WRITER")` and nothing is
         written. The first event of a session creates it. Returns once committed (flushed, if durable): the events
