@@ -61,6 +61,7 @@ class Gateway:
         self._listeners: list[Callable[[Sequence[Listed], Sequence[str]], None]] = []
         self._known: dict[str, Listed] = {}
         self._looking: asyncio.Task[None] | None = None
+        self._leaving: dict[str, asyncio.Task[None]] = {}
         self._closing = False
 
     def offers(self) -> Sequence[Offer]:
@@ -193,11 +194,17 @@ class Gateway:
             room.look()
             await room.mend()
             if room.idle_seconds > self._idle_seconds and room.runs == "here":
-                await room.let_go()
+                self._let_go(session, room)
             elif room.idle_seconds > _UNUSED_SECONDS and not room.fanout.surfaces and room.runs != "here":
                 del self._rooms[session]
                 self._opening.pop(session, None)
                 await room.close()
+
+    def _let_go(self, session: str, room: Room) -> None:
+        """Beside the rest: an agent may take its time to end."""
+        if session not in self._leaving:
+            task = self._leaving[session] = asyncio.get_running_loop().create_task(room.let_go())
+            task.add_done_callback(lambda _: self._leaving.pop(session, None))
 
 
 def _fits(summary: Summary, words: Sequence[str]) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,12 @@ import redline
 from redline.files.error import FileError
 from redline.gateway.roster import GatewayError
 from redline.sessions.store import StoreError
-from redline.surfaces.dashboard import site
+from redline.surfaces.dashboard import actions, lists, reading, site
+from redline.surfaces.dashboard.asked import House
 from redline.surfaces.dashboard.contract import Problem, StreamEvents
 from redline.surfaces.dashboard.guard import Access, Guard
 from redline.surfaces.dashboard.hub import Hub
-from redline.surfaces.dashboard.routes import routes
+from redline.surfaces.dashboard.plans import Plans
 from redline.surfaces.dashboard.wire import problem
 from redline.tools.undo import UndoRefused
 from redline.workspace.store import BytesError
@@ -45,30 +46,26 @@ class Dashboard:
     """One server's application, and the hub that lives while it runs."""
 
     def __init__(self, gateway: Gateway, access: Access, *, here: Path, static: Path = site.STATIC) -> None:
-        self.gateway = gateway
+        self._gateway = gateway
+        self._here = here
         self._hub: Hub | None = None
-        self.api = _api(self, here, static)
+        self.api = _api(self._lifespan, static)
         self.app = Guard(self.api, access)
-
-    @property
-    def hub(self) -> Hub:
-        if self._hub is None:
-            self._hub = Hub(self.gateway)
-        return self._hub
 
     def end(self) -> None:
         """End every stream, so that the server can stop."""
         if self._hub is not None:
             self._hub.end()
 
-
-def _api(dashboard: Dashboard, here: Path, static: Path) -> FastAPI:
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        dashboard.hub  # noqa: B018 - begins to listen
+    async def _lifespan(self, api: FastAPI) -> AsyncIterator[None]:
+        self._hub = Hub(self._gateway)
+        api.state.house = House(self._gateway, self._hub, Plans(), self._here)
         yield
-        dashboard.end()
+        self.end()
 
+
+def _api(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]], static: Path) -> FastAPI:
     api = FastAPI(
         title="Redline",
         version=redline.__version__,
@@ -80,7 +77,8 @@ def _api(dashboard: Dashboard, here: Path, static: Path) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         lifespan=lifespan,
     )
-    api.include_router(routes(dashboard.gateway, lambda: dashboard.hub, here))
+    for part in (lists, reading, actions):
+        api.include_router(part.router, prefix="/api", responses={"4XX": {"model": Problem}, "5XX": {"model": Problem}})
 
     @api.get("/{path:path}", include_in_schema=False)
     async def page(path: str) -> Response:
