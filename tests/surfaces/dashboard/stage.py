@@ -192,12 +192,14 @@ class Tab:
 
 
 @asynccontextmanager
-async def dashboard(folder: Path, *, approval: Approval = "ask", **options: Any) -> AsyncIterator[House]:
+async def dashboard(
+    folder: Path, *, approval: Approval = "ask", agent_command: str = "", **options: Any
+) -> AsyncIterator[House]:
     """A real server on a socket, in this loop. `options`: of the gateway."""
     workspace = folder / "workspace"
     workspace.mkdir(exist_ok=True)
     archive = Archive.open(folder / "data")
-    config = Config(data=folder / "data", approval=approval)
+    config = Config(data=folder / "data", approval=approval, agent_command=agent_command)
     gateway = Gateway(archive, ConfiguredRoster(config), builtin_toolset().by_name, **options)
     bound = listen("127.0.0.1", 0)
     access = Access(bound.getsockname()[1], token=TOKEN)
