@@ -29,6 +29,7 @@ class Held:
     title: str = ""
     notes: dict[str, Any] = field(default_factory=dict)
     """The `_meta` of each call, put together from all that was told of it, without output of terminals."""
+    commands: list[str] = field(default_factory=list, compare=False)
     others: list[Any] = field(default_factory=list)
     early: list[str] = field(default_factory=list)
     """Calls of which an update came before they had begun: the protocol forbids it."""
@@ -55,6 +56,8 @@ class Held:
                 self.exits[meta["terminal_exit"]["terminal_id"]] = meta["terminal_exit"]
         elif word == "plan":
             self.plan = update["entries"]
+        elif word == "available_commands_update":
+            self.commands = [one["name"] for one in update["availableCommands"]]
         elif word == "session_info_update":
             self.title = update["title"]
         else:
@@ -250,6 +253,14 @@ def choosing(answers: list[bool]) -> Callable[[dict[str, Any]], Any]:
         return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
     return answer
+
+
+async def until(happened: Any) -> None:
+    for _ in range(1500):
+        if happened():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it did not happen within thirty seconds")
 
 
 def call(tool: str, **arguments: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import copy
 import json
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from surfaces.editor.editor_client import ZED, Held, Place, Refused, allow, call, diffs, make_place, said
+from surfaces.editor.editor_client import ZED, Held, Place, Refused, allow, call, diffs, make_place, said, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -174,14 +173,6 @@ async def test_an_editor_that_cannot_ask_means_no(place: Place) -> None:
         await editor.prompt(session)
         assert (place.workspace / "a.txt").read_text() == "one\ntwo\nthree\n"
         assert by_title(editor.held[session], "Edit")["status"] == "failed"
-
-
-async def until(happened: Any) -> None:
-    for _ in range(1500):
-        if happened():
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError("it did not happen within thirty seconds")
 
 
 async def test_a_new_prompt_withdraws_the_question_and_ends_the_turn(place: Place) -> None:

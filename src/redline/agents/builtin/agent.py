@@ -149,9 +149,10 @@ class BuiltinAgent:
             self._messages, self._heard = messages, self._log.seq
         return stop
 
-    def use(self, model: str) -> None:
-        """Work with another model from the next prompt on."""
-        self.model, self._loaded = model, None
+    async def use(self, model: str) -> None:
+        """Work with another model from the next request on. Raises `ModelChoiceError`."""
+        loaded = await load_model(model, workspace=self._workspace, base_url=self._options.base_url)
+        self.model, self._loaded = model, loaded
 
     async def close(self) -> None:
         """Forget the model; its HTTP client is shared and is pydantic-ai's to close."""

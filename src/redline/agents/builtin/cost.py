@@ -16,7 +16,7 @@ def usage_of(response: ModelResponse, model: str) -> dict[str, Any]:
     """The data of a `usage/updated` event, without its turn.
 
     `input_tokens` include `cached_tokens`, as providers count them. `cost` is in US dollars by the price list of
-    genai-prices, and None for a model or a server that is not on it.
+    genai-prices, and None for a model or a server that is not on it; `context` is left out for such a one.
     """
     usage = response.usage
     return {
@@ -25,7 +25,22 @@ def usage_of(response: ModelResponse, model: str) -> dict[str, Any]:
         "output_tokens": usage.output_tokens,
         "cached_tokens": usage.cache_read_tokens,
         "cost": _cost(response),
+        **_context(response),
     }
+
+
+def _context(response: ModelResponse) -> dict[str, Any]:
+    """How much of the model's context was full at the end, where its size is known."""
+    from genai_prices.data_snapshot import get_snapshot
+
+    if response.model_name is None or response.provider_name is None:
+        return {}
+    try:
+        _, info = get_snapshot().find_provider_model(response.model_name, None, response.provider_name, None)
+    except LookupError:
+        return {}
+    used = response.usage.input_tokens + response.usage.output_tokens
+    return {"context": {"used": used, "size": info.context_window}} if info.context_window else {}
 
 
 def _cost(response: ModelResponse) -> float | None:

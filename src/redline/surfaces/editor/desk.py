@@ -62,11 +62,14 @@ class Desk:
         """`session/load`: everything is told before the answer."""
         session = await self._take_up(params)
         await session.replay()
+        session.greet()
         return session.settings()
 
     async def resume(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """`session/resume`: nothing is told again."""
-        return (await self._take_up(params)).settings()
+        session = await self._take_up(params)
+        session.greet()
+        return session.settings()
 
     async def list(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """`session/list`: this agent's sessions, those used last first, by pages."""
@@ -180,7 +183,6 @@ class Desk:
                 files = self._files(local, opened)
                 session = await EditorSession.begin(backing, opened, own, files, self._wire, self._abilities, params)
             self._open[name] = session
-            session.greet()
             return session
 
 

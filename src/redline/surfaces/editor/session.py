@@ -8,14 +8,18 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
 
-from redline.agents.builtin.agent import BuiltinFactory
+from redline.agents.builtin.agent import BuiltinAgent, BuiltinFactory
 from redline.gateway.conversation import CANCELLED, Conversation
-from redline.protocol.connection import INVALID_PARAMS, RpcError
+from redline.protocol.connection import ConnectionClosed, RpcError
+from redline.surfaces.editor import commands
 from redline.surfaces.editor.answers import answer
 from redline.surfaces.editor.blocks import logged_blocks, raw_blocks
 from redline.surfaces.editor.buffers import EditorFiles
 from redline.surfaces.editor.screen import NAME, EditorSurface
+from redline.surfaces.editor.settings import APPROVALS, Settings
+from redline.transcript.rows import TurnEndRow
 
 if TYPE_CHECKING:
     from redline.agents.agent import Agent, AgentFactory, Host, Stop
@@ -29,12 +33,6 @@ if TYPE_CHECKING:
     from redline.surfaces.editor.proxied import ProxiedAgent, ProxiedFactory
     from redline.surfaces.editor.screen import Wire
 
-_APPROVALS: dict[str, tuple[str, str]] = {
-    "ask": ("Ask", "Asks before every change and every command."),
-    "edits": ("Edit freely", "Changes files of the workspace unasked; asks before commands."),
-    "all": ("Ask nothing", "Changes files and runs commands unasked."),
-}
-OPTION = "approval"
 _AFTER_SECONDS = 0.05
 _LATER = "Load the session to see how it ended. Questions that nobody can answer count as no."
 
@@ -49,16 +47,19 @@ class EditorSession:
         surface: EditorSurface,
         wire: Wire,
         proxied: ProxiedAgent | None,
+        settings: Settings | None,
     ) -> None:
         self.id = opened.log.session
         self.conversation = conversation
         self.proxied = proxied
         """Somebody else's agent, if it is one that works here."""
+        self._settings = settings
         self._opened = opened
         self._surface = surface
         self._wire = wire
         self._subscription = conversation.attach(surface)
         self._turns: set[asyncio.Task[Stop]] = set()
+        self._aside: set[asyncio.Task[None]] = set()
 
     @classmethod
     async def begin(
@@ -89,7 +90,7 @@ class EditorSession:
             )
             proxied = await _opened(made[0], conversation) if backing.foreign else None
             chosen = conversation.transcript.state.approval
-            if chosen in _APPROVALS:
+            if chosen in APPROVALS:
                 conversation.permissions.approval = cast("Approval", chosen)
         except BaseException:
             opened.close()
@@ -103,13 +104,17 @@ class EditorSession:
         if proxied is not None:
             surface.passes_on(proxied.questions.open, opened.redactor)
         surface.know(conversation.transcript.state)
-        return cls(opened, conversation, surface, wire, proxied)
+        settings = Settings(conversation, made[0]) if isinstance(made[0], BuiltinAgent) else None
+        return cls(opened, conversation, surface, wire, proxied, settings)
 
     # Turns.
 
     async def prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """One turn; the answer of `session/prompt`. What the editor withdraws is cancelled; what it leaves behind when
         it goes is not."""
+        command = commands.asked(params.get("prompt")) if self.proxied is None else None
+        if command is not None:
+            return await self._command(*command)
         blocks = await self._blocks(params)
         task = asyncio.get_running_loop().create_task(self.conversation.prompt(blocks, source=NAME))
         self._turns.add(task)
@@ -125,6 +130,7 @@ class EditorSession:
         stop = CANCELLED if task.cancelled() else task.result()
         if self.proxied is not None:
             return self.proxied.told(stop)
+        await self._tell(*self._usage())
         return answer(stop, self.conversation.transcript.rows)
 
     async def cancel(self) -> None:
@@ -148,47 +154,20 @@ class EditorSession:
         """Modes and options, as `session/new`, `load` and `resume` answer them."""
         if self.proxied is not None:
             return self.proxied.settings()
-        return {"modes": self._modes(), "configOptions": self._options()}
+        return {} if self._settings is None else self._settings.told()
 
     def greet(self) -> None:
-        """Once the session's answer is out: what a client is told of it unasked, such as the agent's commands."""
-        asyncio.get_running_loop().call_later(_AFTER_SECONDS, self._subscription.add_rows, [])
+        """Once the session's answer is out: what a client is told of it unasked, such as commands."""
+        asyncio.get_running_loop().call_later(_AFTER_SECONDS, self._greet)
 
     async def set_mode(self, mode: object) -> None:
-        """How approvals are given from now on."""
-        if mode not in _APPROVALS:
-            raise RpcError(INVALID_PARAMS, f"There is no mode {mode!r}. There are: {', '.join(_APPROVALS)}.")
-        self.conversation.permissions.approval = cast("Approval", mode)
-        await self._opened.log.append("session/state", {"modes": {"approval": mode}})
-        await self._tell({"sessionUpdate": "current_mode_update", "currentModeId": mode})
-        await self._tell({"sessionUpdate": "config_option_update", "configOptions": self._options()})
+        assert self._settings is not None
+        await self._tell(*await self._settings.set_mode(mode))
 
     async def set_option(self, option: object, value: object) -> dict[str, Any]:
-        if option != OPTION:
-            raise RpcError(INVALID_PARAMS, f"There is no option {option!r}. There is: {OPTION}.")
-        await self.set_mode(value)
-        return {"configOptions": self._options()}
-
-    def _modes(self) -> dict[str, Any]:
-        return {
-            "currentModeId": self.conversation.permissions.approval,
-            "availableModes": [
-                {"id": mode, "name": name, "description": text} for mode, (name, text) in _APPROVALS.items()
-            ],
-        }
-
-    def _options(self) -> list[dict[str, Any]]:
-        choices = [{"value": mode, "name": name, "description": text} for mode, (name, text) in _APPROVALS.items()]
-        return [
-            {
-                "id": OPTION,
-                "name": "Approval",
-                "category": "mode",
-                "type": "select",
-                "currentValue": self.conversation.permissions.approval,
-                "options": choices,
-            }
-        ]
+        assert self._settings is not None
+        await self._tell(*await self._settings.set_option(option, value))
+        return {"configOptions": self._settings.options()}
 
     # The past, and the end.
 
@@ -197,6 +176,7 @@ class EditorSession:
         await self._subscription.idle()
         transcript = self.conversation.transcript
         await self._surface.replay(transcript.rows, transcript.state)
+        await self._tell(*self._usage())
 
     async def close(self) -> None:
         """End the turn and the agent, and give the session free."""
@@ -220,9 +200,36 @@ class EditorSession:
         [blob] = await asyncio.to_thread(self._opened.store.put, self.id, data)
         return blob
 
-    async def _tell(self, update: dict[str, Any]) -> None:
-        with suppress(Exception):
-            await self._wire.notify("session/update", {"sessionId": self.id, "update": update})
+    async def _command(self, name: str, rest: str) -> dict[str, Any]:
+        text = await commands.answer(name, rest, self.conversation, self.conversation.transcript.state.workspace)
+        await self._subscription.idle()
+        if text:
+            said = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+            await self._tell({**said, "messageId": f"command:{uuid4()}"})
+        return {"stopReason": "end_turn"}
+
+    def _greet(self) -> None:
+        self._subscription.add_rows([])
+        if self.proxied is None:
+            told = self._tell({"sessionUpdate": "available_commands_update", "availableCommands": [*commands.COMMANDS]})
+            task = asyncio.get_running_loop().create_task(told)
+            self._aside.add(task)
+            task.add_done_callback(self._aside.discard)
+
+    def _usage(self) -> list[dict[str, Any]]:
+        """How full the model's context is and what the session has cost, where that is known."""
+        ends = [row for row in self.conversation.transcript.rows if isinstance(row, TurnEndRow)]
+        if not ends or not ends[-1].context_size:
+            return []
+        told = {"sessionUpdate": "usage_update", "used": ends[-1].context_used, "size": ends[-1].context_size}
+        costs = [row.cost for row in ends]
+        known = sum(cost for cost in costs if cost is not None)
+        return [told if None in costs else {**told, "cost": {"amount": known, "currency": "USD"}}]
+
+    async def _tell(self, *updates: dict[str, Any]) -> None:
+        with suppress(ConnectionClosed):
+            for update in updates:
+                await self._wire.notify("session/update", {"sessionId": self.id, "update": update})
 
 
 def _servers(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
