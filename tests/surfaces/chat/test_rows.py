@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,7 +103,9 @@ class TestCards:
         assert isinstance(file, File)
         assert "2000 lines in 1 place" in said([summary])
         assert file.name == "a.py.diff"
-        assert file.content.startswith(b"--- /dev/null\n+++ /w/a.py\n@@ -0,0 +1,2000 @@\n+line 0\n")
+        assert file.content.startswith(
+            b"diff --git a/a.py b/a.py\nnew file mode 100644\n--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,2000 @@\n+line 0\n"
+        )
 
     def test_a_turn_has_a_limit_too(self) -> None:
         log = Log()
@@ -112,7 +116,29 @@ class TestCards:
         assert sum(isinstance(part, Verbatim) for part in parts) == 4
         assert sum(isinstance(part, File) for part in parts) == 5
         merged = cards.merged([part for part in parts if isinstance(part, File)])
-        assert merged.content.count(b"\n+++ /w/") == 5
+        assert merged.content.count(b"\n+++ b/") == 5
+
+    def test_a_file_of_a_change_that_the_log_cut_does_not_claim_to_be_all_of_it(self) -> None:
+        long = shortened(change("a.py", b"", b"".join(b"%d\n" % n for n in range(9000))), 40_000)
+        assert "as much of it as the log keeps is in the attached file" in said(card(long))
+        assert "all of it" not in said(card(long))
+
+    def test_hidden_characters_are_named_above_a_file_too(self) -> None:
+        assert "Holds bidirectional characters" in said(card(change("a", b"", "\u202e\n".encode() * 4000)))
+
+    def test_git_takes_the_file_and_passes_over_what_is_not_whole(self, tmp_path: Path) -> None:
+        masked = replace(change("secret.txt", b"a\n", b"b\n"), redacted=True)
+        moved = change("n é.py", b"1\n2\n", b"1\n3\n", old_path="o.py")
+        changes = [change("a.py", b"x\n", b"y\n"), masked, moved, change("new.py", None, b"1")]
+        for name, text in (("a.py", "x\n"), ("secret.txt", "a\n"), ("o.py", "1\n2\n")):
+            (tmp_path / name).write_text(text)
+        file = cards.diff_file(changes, HERE)
+        subprocess.run(["git", "apply", "-"], input=file.content, cwd=tmp_path, check=True)
+        assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+            "a.py": "y\n", "secret.txt": "a\n", "n é.py": "1\n3\n", "new.py": "1",
+        }  # fmt: skip
+        assert b"# secret.txt: secrets are masked\n" in file.content
+        assert b"# -a\n# +b\n" in file.content
 
     def test_summary_and_none(self) -> None:
         assert card(EDIT, setting=replace(HERE, shown="summary")) == [

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from redline.changes.patch import unified
 from redline.surfaces import words
+from redline.surfaces.applicable import section, why_not_a_patch
 from redline.surfaces.chat.parts import File, Part, Text, Verbatim
 from redline.surfaces.visible import visible
 
@@ -79,11 +80,9 @@ def bounded(change: FileChange, setting: Setting, said: str, room: int) -> tuple
     size = sum(len(line) + 1 for hunk in change.hunks for line in hunk.lines)
     if size <= min(room, setting.change_limit):
         return whole(change, setting, said), size
-    return [
-        Text(said, "strong"),
-        Text(f"{count(change)}: all of it is in the attached file.", "quiet"),
-        diff_file([change]),
-    ], 0
+    held = "as much of it as the log keeps" if change.truncated else "all of it"
+    summary = Text(f"{count(change)}: {held} is in the attached file.", "quiet")
+    return [*_warning(change), Text(said, "strong"), summary, diff_file([change], setting)], 0
 
 
 def count(change: FileChange) -> str:
@@ -92,15 +91,23 @@ def count(change: FileChange) -> str:
     return f"{lines} lines in {places}"
 
 
-def diff_file(changes: Sequence[FileChange], name: str = "") -> File:
-    """The changes as one `.diff`: plain unified diffs, exactly as the log holds them."""
-    text = "".join(unified(change, limit=None) for change in changes)
-    try:
-        content = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        content = text.encode("utf-8", "backslashreplace")
+def diff_file(changes: Sequence[FileChange], setting: Setting) -> File:
+    """The changes as one `.diff` that `git apply` takes in the workspace. What the log does not hold as it truly is
+    (masked, cut, not UTF-8) stands there as remarks, which git passes over: whole for a reader, nothing to apply."""
+    lines = [line for change in changes for line in _diff_lines(change, setting)]
     first = re.sub(r"[^A-Za-z0-9._-]+", "_", posixpath.basename(changes[0].path))[-60:].lstrip(".") or "change"
-    return File(name or (f"{first}.diff" if len(changes) == 1 else f"{len(changes)}-changes.diff"), content)
+    name = f"{first}.diff" if len(changes) == 1 else f"{len(changes)}-changes.diff"
+    return File(name, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+
+
+def _diff_lines(change: FileChange, setting: Setting) -> Iterator[str]:
+    reason = why_not_a_patch(change)
+    if reason is None:
+        yield from section(change, setting.workspace or None)
+        return
+    yield f"# {setting.path(change.path)}: {reason}"
+    for line in unified(change, limit=None).rstrip("\n").split("\n"):
+        yield f"# {line}"
 
 
 def merged(files: Sequence[File]) -> File:

@@ -274,7 +274,7 @@ class Desk:
             return
         setting = replace(self.rules.setting, shown="full", workspace=str(screen.room.workspace))
         if as_file:
-            self._say(place, Text(f"{what[0].upper()}{what[1:]}:", "strong"), cards.diff_file(changes))
+            self._say(place, Text(f"{what[0].upper()}{what[1:]}:", "strong"), cards.diff_file(changes, setting))
             return
         parts: list[Part] = []
         left = setting.turn_limit

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from redline.changes.names import quoted, relative
 from redline.changes.patch import unified
+from redline.surfaces.applicable import section, why_not_a_patch
 from redline.surfaces.order import InOrder
 from redline.surfaces.terminal.card import Setting
 from redline.surfaces.visible import visible, visible_prose
@@ -159,10 +159,10 @@ def _ending(row: ToolRow) -> str:
 
 
 def _change(change: FileChange, word: str, setting: Setting) -> Iterator[str]:
-    reason = _why_not_a_patch(change)
+    reason = why_not_a_patch(change)
     yield from _remarks(f"{_name(change, setting)}: {word}" + (f" ({reason})" if reason else ""))
     if reason is None:
-        yield from _section(change, setting)
+        yield from section(change, setting.workspace or None)
         return
     command = setting.command(change.path)
     if change.file_type == "unknown":
@@ -176,56 +176,6 @@ def _name(change: FileChange, setting: Setting) -> str:
     old = f"{setting.path(change.old_path)} -> " if change.old_path else ""
     counts = f" -{change.removed} +{change.added}" if change.added or change.removed else ""
     return f"{change.operation} {old}{setting.path(change.path)}{counts}"
-
-
-def _why_not_a_patch(change: FileChange) -> str | None:
-    sides = [side for side in (change.before, change.after) if side is not None]
-    reasons: list[tuple[bool, str]] = [
-        (change.redacted, "secrets are masked"),
-        (any(not side.utf8 for side in sides), "not UTF-8"),
-        (change.file_type == "binary", "binary"),
-        (change.file_type == "unknown", "no text to compare"),
-        (change.truncated, "too large for the log"),
-        (not change.anchored, "its place in the file is unknown"),
-        (_is_odd(change), "its lines cannot be written as UTF-8"),
-    ]
-    return next((reason for holds, reason in reasons if holds), None)
-
-
-def _is_odd(change: FileChange) -> bool:
-    return any(not line.isascii() and _has_surrogate(line) for hunk in change.hunks for line in hunk.lines)
-
-
-def _has_surrogate(line: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in line)
-
-
-def _section(change: FileChange, setting: Setting) -> Iterator[str]:
-    """A `diff --git` section out of the record alone."""
-    root = setting.workspace or None
-    old, new = relative(change.old_path or change.path, root), relative(change.path, root)
-    yield f"diff --git {quoted('a/' + old)} {quoted('b/' + new)}"
-    yield from _modes(change)
-    if change.operation == "move":
-        yield from (f"rename from {quoted(old)}", f"rename to {quoted(new)}")
-    if change.hunks:
-        yield "--- /dev/null" if change.operation == "add" else f"--- {quoted('a/' + old)}"
-        yield "+++ /dev/null" if change.operation == "delete" else f"+++ {quoted('b/' + new)}"
-        yield from unified(change, limit=None).removesuffix("\n").split("\n")[2:]
-
-
-def _modes(change: FileChange) -> Iterator[str]:
-    link = change.file_type == "symlink"
-    old, new = (
-        "120000" if link else "100755" if side is not None and side.executable else "100644"
-        for side in (change.before, change.after)
-    )
-    if change.operation == "add":
-        yield f"new file mode {new}"
-    elif change.operation == "delete":
-        yield f"deleted file mode {old}"
-    elif old != new:
-        yield from (f"old mode {old}", f"new mode {new}")
 
 
 def _turn_end(row: TurnEndRow, setting: Setting) -> Iterator[str]:
