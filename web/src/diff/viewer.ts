@@ -139,7 +139,7 @@ function separator(hunk: HunkData, viewer: FileDiff): HTMLElement {
   const bar = document.createElement("div");
   bar.className = "diff-gap";
   const t = messages();
-  if (hunk.type === "deletions" && viewer.options.diffStyle === "split") return bar;
+  if (hunk.type === "additions") return bar; // beside it, the bar of the old side says it
   const button = (text: string, direction: "up" | "down" | "both", all = false): void => {
     const element = document.createElement("button");
     element.type = "button";

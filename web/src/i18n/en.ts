@@ -349,7 +349,7 @@ export const en = {
   },
   fence: {
     covered: "This diff is on a card above.",
-    show: "Show it",
+    written: "A diff that the agent wrote. What really changed is on the cards.",
   },
   error: {
     network: "Redline did not answer.",

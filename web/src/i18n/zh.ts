@@ -339,7 +339,10 @@ export const zh: Messages = {
       ["?", "此列表"],
     ],
   },
-  fence: { covered: "此差异已在上方的卡片中。", show: "显示" },
+  fence: {
+    covered: "此差异已在上方的卡片中。",
+    written: "代理写出的差异。实际的改动见各卡片。",
+  },
   error: {
     network: "Redline 没有应答。",
     networkRemedy: "请检查 “redline serve” 是否仍在运行，然后重试。",

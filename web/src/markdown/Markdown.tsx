@@ -1,9 +1,11 @@
 import { signal } from "@preact/signals";
-import { Component, type VNode } from "preact";
+import { Component, createRef, type VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { drawFences } from "../diff/fence.js";
 import { messages } from "../i18n/language.js";
 import { visibleProse } from "../text/visible.js";
 import { blocksOf, definitionsOf } from "./blocks.js";
+import type { FenceWords } from "./render.js";
 
 type Renderer = typeof import("./render.js");
 
@@ -29,7 +31,8 @@ export function Markdown({ text, covered }: { text: string; covered?: readonly n
   const definitions = useMemo(() => definitionsOf(shown), [shown]);
   const lines = useMemo(() => (covered?.length ? new Set(covered) : NONE), [covered]);
   const render = renderer.value;
-  const words = messages().fence.covered;
+  const { covered: coveredWord, written } = messages().fence;
+  const words = useMemo(() => ({ covered: coveredWord, written }), [coveredWord, written]);
   return (
     <div class="md" data-part="markdown">
       {blocks.map((block) => (
@@ -52,12 +55,33 @@ interface PieceProps {
   line: number;
   covered: ReadonlySet<number>;
   definitions: string;
-  words: string;
+  words: FenceWords;
   render: Renderer | null;
 }
 
 /** Drawn again only when something of it changed: a text that is being written changes at its end. */
 class Piece extends Component<PieceProps> {
+  readonly #box = createRef<HTMLDivElement>();
+  #leave: () => void = () => {};
+
+  override componentDidMount(): void {
+    this.#drawFences();
+  }
+
+  override componentDidUpdate(): void {
+    this.#leave();
+    this.#drawFences();
+  }
+
+  override componentWillUnmount(): void {
+    this.#leave();
+  }
+
+  #drawFences(): void {
+    const box = this.#box.current;
+    this.#leave = box === null ? () => {} : drawFences(box);
+  }
+
   override shouldComponentUpdate(next: PieceProps): boolean {
     const now = this.props;
     return (Object.keys(next) as (keyof PieceProps)[]).some((name) => next[name] !== now[name]);
@@ -66,11 +90,9 @@ class Piece extends Component<PieceProps> {
   override render({ source, line, covered, definitions, words, render }: PieceProps): VNode {
     const environment = render?.environmentOf(definitions);
     const markup =
-      render === null || environment === undefined
-        ? null
-        : render.markupOf(source, environment, line, covered, { covered: words });
+      render === null || environment === undefined ? null : render.markupOf(source, environment, line, covered, words);
     if (markup === null) return <div class="md-plain">{source}</div>;
-    return <div class="md-block" dangerouslySetInnerHTML={{ __html: markup }} />;
+    return <div ref={this.#box} class="md-block" dangerouslySetInnerHTML={{ __html: markup }} />;
   }
 }
 

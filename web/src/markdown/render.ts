@@ -6,7 +6,10 @@ import DOMPurify from "dompurify";
 import MarkdownIt, { type Env } from "markdown-it";
 
 export interface FenceWords {
+  /** Of a diff that a card shows already. */
   covered: string;
+  /** Of one that none does. */
+  written: string;
 }
 
 const ALLOWED = {
@@ -19,6 +22,8 @@ const ALLOWED = {
     "details",
     "div",
     "em",
+    "figcaption",
+    "figure",
     "h1",
     "h2",
     "h3",
@@ -80,7 +85,10 @@ parser.renderer.rules.fence = (tokens, at, _options, environment: Environment = 
   const code = isDiff ? content.split("\n").map(diffLine).join("\n") : escaped(content);
   const block = `<pre class="md-code" tabindex="0"><code>${code}</code></pre>`;
   const line = (token?.map?.[0] ?? -1) + (environment.line ?? 0);
-  if (!isDiff || !environment.covered?.has(line)) return block;
+  if (!isDiff) return block;
+  if (!environment.covered?.has(line)) {
+    return `<figure class="md-fence" data-part="diff-fence"><figcaption>${escaped(environment.words?.written ?? "")}</figcaption>${block}</figure>`;
+  }
   const words = escaped(environment.words?.covered ?? "");
   return `<details class="md-covered" data-part="covered-fence"><summary>${words}</summary>${block}</details>`;
 };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { environmentOf, markupOf } from "../../src/markdown/render.js";
 
 const NONE: ReadonlySet<number> = new Set();
-const words = { covered: "on a card" };
+const words = { covered: "on a card", written: "written by the agent" };
 
 function markup(text: string, covered = NONE, line = 0): string {
   return markupOf(text, environmentOf(""), line, covered, words) ?? "PLAIN";
@@ -67,6 +67,7 @@ describe("Markdown of a model", () => {
     expect(markup(text, new Set([2]))).toContain("<details");
     expect(markup(text, new Set([3]))).not.toContain("<details");
     expect(markup("```diff\n-a\n```\n", new Set([7]), 7)).toContain("<details");
+    expect(markup("```diff\n-a\n```\n")).toContain("written by the agent");
     expect(markup("```js\n1\n```\n", new Set([0]))).not.toContain("<details");
   });
 
