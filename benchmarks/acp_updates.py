@@ -65,7 +65,7 @@ async def sdk(update: dict[str, Any], count: int) -> float:
             Counter.taken += 1
 
         async def request_permission(self, *_: Any, **__: Any) -> Any:
-            raise NotImplementedError
+            raise AssertionError("this agent asks for nothing")
 
     with tempfile.TemporaryDirectory() as name:
         path = script(Path(name), update, count)
