@@ -135,7 +135,7 @@ class Calls:
             data["content"] = [text_block(output[-_LIVE_OUTPUT:])]
         if call.fields.get("rawInput") and (whole or len(str(call.fields.get("rawInput", ""))) < _LIVE_OUTPUT):
             data["arguments"] = await self._bulk.slim(call.fields["rawInput"])
-        if whole and not call.closed:
+        if whole and call.ended is None:  # what has ended is told with its result
             data["meta"] = await self._notes(call)
             if not call.changes:
                 data["changes"] = [to_json(change) for change in seen.proposed]
