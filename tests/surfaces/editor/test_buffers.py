@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from surfaces.editor.editor_client import Editor, Place, Refused, call, diffs, make_place, said
+from surfaces.editor.editor_client import Editor, Place, Refused, call, diffs, make_place, said, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +81,8 @@ async def test_what_is_not_saved_is_read_and_edited_and_stays(place: Place) -> N
         assert edit["status"] == "completed"
         assert buffers.texts[str(path)] == "one\ntwo\nTYPED\nthree\n"
         assert path.read_bytes() == b"one\r\ntwo\r\nTYPED\r\nthree\r\n"
+        # Commands, searches and looks at the disk do not see buffers, and that is said, once.
+        assert editor.held[session].text["agent"].count("UNSAVED: ") == 1
 
 
 async def test_a_file_with_unsaved_changes_is_not_deleted_behind_the_editor(place: Place) -> None:
@@ -127,3 +129,25 @@ async def test_an_editor_that_offers_only_one_of_both_is_not_asked(place: Place)
         await editor.prompt(session)
         assert not editor.asked
         assert (place.workspace / "a.txt").read_text() == "one\nTWO\n"
+
+
+async def test_when_the_editor_goes_in_the_middle_the_turn_goes_on_on_the_disk(place: Place) -> None:
+    path = place.workspace / "a.txt"
+    path.write_bytes(b"one\r\ntwo\r\n")
+    steps = [
+        {"call": [call("read", path="a.txt")]},
+        {"call": [call("bash", command="touch begun; sleep 2")]},
+        {"call": [call("edit", path="a.txt", old_string="two", new_string="TWO")]},
+        {"text": "Done."},
+    ]
+    model = place.script(steps)
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        Buffers(editor)
+        session = await editor.new(place.workspace)
+        await editor.begin("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Go."}])
+        await until((place.workspace / "begun").exists)
+    assert path.read_bytes() == b"one\r\nTWO\r\n"
+    async with place.editor("--model", model) as editor:
+        await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[])
+        assert list(editor.held[session].calls.values())[-1]["status"] == "completed"
+        assert "EDITOR_GONE" in editor.held[session].text["agent"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from redline.surfaces.editor.screen import Wire
 
 _log = logging.getLogger(__name__)
+Notice = Callable[[str, str, str], Awaitable[None]]
+"""A code, what there is to say, and what to do about it."""
+_SAVE = "Save it where they should be the same."
 SECONDS = 30.0
 """How long an editor may take to answer."""
 
@@ -52,14 +55,17 @@ class EditorFiles:
         self._local = local
         self._wire = wire
         self._session = session
+        self.notice: Notice | None = None
+        """Told once of each file with unsaved changes: whoever has no editor, such as a command, does not see them."""
+        self._noticed: set[str] = set()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @property
     def roots(self) -> Sequence[Path]:
         return self._local.roots
 
-    async def resolve(self, path: str) -> Target:
-        return await self._local.resolve(path)
+    async def resolve(self, path: str, *, link: bool = False) -> Target:
+        return await self._local.resolve(path, link=link)
 
     async def stat(self, target: Target) -> Stat | None:
         return await self._local.stat(target)
@@ -135,7 +141,7 @@ class EditorFiles:
     async def _held(self, target: Target, disk: Content) -> Content | None:
         """The buffer as bytes, where its text is another than the disk's."""
         saved = disk.text
-        if saved is None or disk.data is None or self._wire.closed:
+        if target.link or saved is None or disk.data is None or self._wire.closed:
             return None
         params = {"sessionId": self._session, "path": str(target.path)}
         try:
@@ -147,7 +153,14 @@ class EditorFiles:
         if not isinstance(text, str) or _plain(text) == saved or "\0" in text:
             return None
         data = _as_bytes(_plain(text), disk.data)
+        await self._notice(target)
         return replace(disk, blob=git_blob(data), size=len(data), data=data)
+
+    async def _notice(self, target: Target) -> None:
+        if self.notice is not None and target.key not in self._noticed:
+            self._noticed.add(target.key)
+            message = f"{target.path} has unsaved changes in the editor. The agent reads them and an edit saves them; "
+            await self.notice("UNSAVED", message + "commands and searches see the file as it was saved.", _SAVE)
 
     async def _write(self, target: Target, outcome: Outcome) -> bool:
         """Hand the new text to the editor. False: it does not take it."""

@@ -88,6 +88,8 @@ class EditorSession:
             conversation = await Conversation.begin(
                 opened, make, files=files, workspace=workspace, present=backing.present, approval=backing.approval
             )
+            if isinstance(files, EditorFiles):
+                files.notice = conversation.notice
             proxied = await _opened(made[0], conversation) if backing.foreign else None
             chosen = conversation.transcript.state.approval
             if chosen in APPROVALS:
