@@ -122,7 +122,11 @@ class Gateway:
         if room is not None:
             del self._rooms[session]
             await room.close("deleted")
-        return await self.archive.delete(session)
+        found = await self.archive.delete(session)
+        self._known.pop(session, None)
+        for listener in list(self._listeners):
+            listener((), (session,))
+        return found
 
     def listen(self, listener: Callable[[Sequence[Listed], Sequence[str]], None]) -> Callable[[], None]:
         """Hear of sessions that are new, changed or gone, whoever runs them. Returns what ends that."""

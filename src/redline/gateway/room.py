@@ -1,7 +1,6 @@
-"""A room: one session as every surface of this process sees it, whoever runs it.
+"""A room: one session as every surface of this process sees it and acts in it, whoever runs it.
 
-While nobody here runs the session, its log is watched, so that what another process adds appears within a second. The
-first prompt takes it up: from then on its conversation feeds the same rows. An idle one is let go again.
+The first prompt takes the session up; an idle one is let go again.
 """
 
 from __future__ import annotations
@@ -10,15 +9,16 @@ import asyncio
 import contextlib
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from redline.files.local import LocalFiles
 from redline.gateway.conversation import CANCELLED, Conversation
-from redline.gateway.fanout import Fanout, Subscription
 from redline.gateway.pages import Pages
 from redline.gateway.roster import GatewayError
+from redline.gateway.view import Page as Page
+from redline.gateway.view import View
 from redline.sessions.events import Event
 from redline.sessions.store import StoreError
 from redline.tools.undo import Undone, UndoPlan, plan_undo, undo
@@ -28,33 +28,19 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
     from redline.agents.agent import Stop
-    from redline.changes.record import FileChange
     from redline.files.seam import Files
     from redline.gateway.archive import Archive, OpenSession
-    from redline.gateway.audience import Audience
     from redline.gateway.roster import Roster
     from redline.tools.permission import PermissionOutcome
     from redline.transcript.fold import Transcript
     from redline.transcript.presenters import Presenters
-    from redline.transcript.rows import AnyRow, SessionState
 
 _log = logging.getLogger(__name__)
 
 Runs = Literal["here", "elsewhere", "nobody"]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Rows in order."""
-
-    rows: Sequence[AnyRow]
-    before: int | None
-    """What the page with earlier rows is asked for by; None: this is the beginning."""
-    seq: int
-    """The rows are those after this event."""
-
-
-class Room:
+class Room(View):
     """Made by `Gateway.open` and `Gateway.start`, one a session."""
 
     def __init__(
@@ -67,23 +53,15 @@ class Room:
         tail: Transcript,
         start: int,
     ) -> None:
-        self.session = session
-        self.workspace = workspace
-        self.fanout = Fanout(tail, self._fault)
-        self._archive = archive
+        super().__init__(archive, session, workspace, pages, tail, start)
         self._roster = roster
-        self._pages = pages
-        self._start = start
         self._conversation: Conversation | None = None
         self._opened: OpenSession | None = None
         self._door = asyncio.Lock()
         self._borrowed = False
-        self._watching: asyncio.Task[None] | None = None
         self._turns: set[asyncio.Task[Stop]] = set()
-        self._used = time.monotonic()
         self._closed = False
         self._seen: tuple[Runs, int] = ("nobody", 0)
-        self.watch()
 
     @classmethod
     async def of(cls, archive: Archive, roster: Roster, session: str, present: Presenters) -> Room:
@@ -96,26 +74,7 @@ class Room:
         )
         return cls(archive, roster, session, Path(summary.workspace), pages, tail, start)
 
-    # What there is to see.
-
-    @property
-    def state(self) -> SessionState:
-        return self.fanout.transcript.state
-
-    @property
-    def rows(self) -> list[AnyRow]:
-        """Those of the tail."""
-        return self.fanout.transcript.rows
-
-    @property
-    def seq(self) -> int:
-        """The last event that the rows show."""
-        return self.fanout.transcript.seq
-
-    @property
-    def start(self) -> int:
-        """Rows of events before this one come by pages only."""
-        return self._start
+    # Who runs it.
 
     @property
     def runs(self) -> Runs:
@@ -138,57 +97,6 @@ class Room:
     def idle_seconds(self) -> float:
         """Since somebody used it last; 0 while a turn runs."""
         return 0.0 if not self.is_idle else time.monotonic() - self._used
-
-    def attach(self, surface: Audience, *, after: int | None = None) -> Subscription:
-        """Let a surface see the session and answer for it. It first gets the rows of the tail that changed after the
-        event `after` (None: only what comes from now on). `Subscription.close` detaches it."""
-        self._use()
-        return self.fanout.subscribe(surface, after=self.seq if after is None else after)
-
-    def changed_after(self, after: int) -> list[AnyRow] | None:
-        """The rows that changed after the event `after`; None: not all of them are at hand, get the pages again."""
-        if after < self._start - 1:
-            return None
-        return [row for row in self.rows if row.revision > after]
-
-    async def page(self, *, before: int | None = None, limit: int = 100) -> Page:
-        """The last rows, or the last before a `Page.before`; `limit` of them, a few more where several begin with one
-        event."""
-        self._use()
-        seq = self.seq
-        tail = sorted(self.rows, key=lambda row: row.seq)
-        rows = tail if before is None else [row for row in tail if row.seq < before]
-        if len(rows) <= limit and self._start > 1:  # one more than asked for tells whether there are earlier ones
-            end = self._start if before is None else min(before, self._start)
-            rows = await self._pages.before(end, limit + 1 - len(rows), self._undone) + rows
-        first = max(0, len(rows) - limit)
-        while first > 0 and rows[first - 1].seq == rows[first].seq:
-            first -= 1
-        kept = rows[first:]
-        return Page(kept, kept[0].seq if first else None, seq)
-
-    async def row(self, id_: str) -> AnyRow | None:
-        """A row by its id, also one of before the tail."""
-        self._use()
-        return self.fanout.transcript.row(id_) or await self._pages.row(id_, self._undone)
-
-    async def landed(self, turn: int | None = None) -> list[FileChange]:
-        """The changes on disk, of one turn or of all, in the order in which they landed. Raises `GatewayError`
-        NO_TURN."""
-        return await self._pages.landed(turn)
-
-    def landed_here(self, turn: int) -> list[FileChange]:
-        """Of a turn of the tail, without a look at the log."""
-        return self.fanout.transcript.landed(turn)
-
-    def kept(self, blob: str) -> bytes | None:
-        """Bytes of before or after a change; None: they are not kept. Blocks."""
-        return self._archive.bytes.get(self.session, blob)
-
-    @property
-    def _undone(self) -> int:
-        """The last undo that the tail shows."""
-        return max((row.seq for row in self.rows if row.kind == "revert"), default=0)
 
     # What can be done.
 
@@ -252,14 +160,11 @@ class Room:
 
     # Coming and going.
 
-    def watch(self) -> None:
-        """Show what the log gets, from whichever process."""
-        self._watching = asyncio.get_running_loop().create_task(self._watch())
-
     async def let_go(self, reason: str = "idle") -> None:
-        """End the conversation, if there is one, so that any process may take the session up; go on watching."""
+        """End the conversation, if there is one and no turn runs, so that any process may take the session up; go on
+        watching."""
         async with self._door:
-            if self._conversation is not None:
+            if self._conversation is not None and self.is_idle:
                 await self._end(reason)
                 self.watch()
         self.fanout.touch()
@@ -268,7 +173,7 @@ class Room:
         """End everything; the room cannot be used after it."""
         self._closed = True
         async with self._door:
-            await self._unwatch()
+            await self.unwatch()
             if self._conversation is not None:
                 await self._end(reason)
         await self.fanout.close()
@@ -285,13 +190,11 @@ class Room:
 
     def look(self) -> None:
         """Show the state again where it was changed by something that is no event: who runs it, and what waits."""
+        self.watch_again()
         seen = (self.runs, self.waiting)
         if seen != self._seen:
             self._seen = seen
             self.fanout.touch()
-
-    def _use(self) -> None:
-        self._used = time.monotonic()
 
     async def _take_up(self) -> Conversation:
         if self._closed:
@@ -302,7 +205,7 @@ class Room:
         events = await self._archive.store.read(self.session, limit=1)
         first = events[0].data if events and isinstance(events[0], Event) else {}
         engaged = await self._roster.engage_again(first, self.workspace)
-        await self._unwatch()
+        await self.unwatch()
         try:
             opened = await self._archive.resume(self.session, files)
             try:
@@ -376,18 +279,8 @@ class Room:
             _log.error("A turn of session %s could not be recorded", self.session, exc_info=error)
         self.look()
 
-    async def _watch(self) -> None:
-        async for event in self._archive.store.watch(self.session, after=self.seq):
-            self.fanout.take(event)
-
-    async def _unwatch(self) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.wait({self._watching})
-            self._watching = None
-
     def _fault(self, name: str, error: Exception) -> None:
         if self._conversation is not None:
             self._conversation.surface_fault(name, error)
         else:
-            _log.error("The surface %s failed", name, exc_info=error)
+            super()._fault(name, error)

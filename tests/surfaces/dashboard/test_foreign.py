@@ -71,7 +71,6 @@ async def test_its_question_shows_the_change_against_the_disk_and_it_can_be_let_
             "toolCallId": "e", "title": "Edit f.txt", "kind": "edit",
             "content": [diff("f.txt", "two\n", "TWO\n")],
         },
-        "then": [],
     }  # fmt: skip
     first = [ask, {"write": "f.txt", "text": "one\nTWO\nthree\n"}, done("e")]
     async with dashboard(tmp_path, agent_command=command(tmp_path, first, [say("Again.")])) as house:
