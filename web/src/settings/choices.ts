@@ -23,9 +23,10 @@ export class Choices {
   }
 
   choose(key: string, value: boolean): void {
-    this.#signal(key).value = value;
     this.#saved.delete(key);
     this.#saved.set(key, value);
+    const watched = this.#choices.get(key);
+    if (watched !== undefined) watched.value = value;
     while (this.#saved.size > MOST_CHOICES) {
       const oldest = this.#saved.keys().next().value;
       if (oldest === undefined) break;
@@ -38,7 +39,8 @@ export class Choices {
   #signal(key: string): Signal<boolean | null> {
     let known = this.#choices.get(key);
     if (known === undefined) {
-      known = signal(this.#saved.get(key) ?? null);
+      // Kept only while somebody looks: a long session asks about very many keys.
+      known = signal<boolean | null>(this.#saved.get(key) ?? null, { unwatched: () => this.#choices.delete(key) });
       this.#choices.set(key, known);
     }
     return known;

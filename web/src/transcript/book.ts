@@ -117,7 +117,11 @@ export class Book {
   /** Lets go of the oldest rows. True: some went, so there are earlier ones to load. */
   trim(): boolean {
     if (this.#order.length <= MOST_ROWS) return false;
-    const gone = this.#order.slice(0, this.#order.length - KEPT_ROWS);
+    let cut = this.#order.length - KEPT_ROWS;
+    const seqAt = (at: number): number => this.#seq(this.#order[at] ?? "");
+    // Rows that began with one event are loaded together, so they go together.
+    while (cut > 0 && seqAt(cut - 1) === seqAt(cut)) cut -= 1;
+    const gone = this.#order.slice(0, cut);
     this.#order = this.#order.slice(gone.length);
     batch(() => {
       this.#arrange();

@@ -1,3 +1,4 @@
+import { effect } from "@preact/signals";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Choices } from "../../src/settings/choices.js";
 
@@ -9,6 +10,21 @@ describe("what a person chose", () => {
     expect(new Choices("s1").choice("card:a")).toBe(false);
     expect(new Choices("s1").choice("card:b")).toBeNull();
     expect(new Choices("s2").choice("card:a")).toBeNull();
+  });
+
+  it("is told to whoever looks, and to nobody else", () => {
+    const choices = new Choices("s1");
+    const seen: (boolean | null)[] = [];
+    const stop = effect(() => {
+      seen.push(choices.choice("card:a"));
+    });
+    choices.choose("card:b", true);
+    choices.choose("card:a", true);
+    choices.choose("card:a", false);
+    stop();
+    choices.choose("card:a", true);
+    expect(seen).toEqual([null, true, false]);
+    expect(choices.choice("card:a")).toBe(true);
   });
 
   it("holds on this page where the browser keeps nothing", () => {
