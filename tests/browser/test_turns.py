@@ -10,14 +10,13 @@ from playwright.sync_api import expect
 
 from browser import shapes
 from browser.house import House, Server, Story, call, step
-from browser.visitor import LOST, TRANSCRIPT
+from browser.visitor import LOST, TRANSCRIPT, Visitor
+from redline.changes.codec import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from playwright.sync_api import Page
-
-    from browser.visitor import Visitor
+    from playwright.sync_api import Browser, Page
 
 CODE = shapes.CODE.decode()
 EDIT = call("edit", path="shop.py", old_string="import json\n", new_string="import json\nimport os\n")
@@ -123,8 +122,8 @@ class TestPermissions:
         question = page.locator("[data-part=permission]")
         expect(question.locator("[data-option=allow_once]")).to_be_enabled()
         parts = question.locator("[data-diff-part]")
-        expect(parts).to_have_count(3)
-        for number, line in ((0, "row 0"), (1, "row 400"), (2, "row 1199")):
+        expect(parts).to_have_count(10)
+        for number, line in ((0, "row 0"), (5, "row 600"), (9, "row 1199")):
             parts.nth(number).scroll_into_view_if_needed()
             expect(parts.nth(number).locator("diffs-container")).to_contain_text(line)
         page.locator("[data-part=permission] [data-option=reject]").click()
@@ -296,21 +295,26 @@ class TestAnotherProcess:
         expect(page.locator("[data-part=prompt]")).to_be_enabled()
 
 
+@pytest.fixture(scope="module")
+def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    folder = tmp_path_factory.mktemp("lost")
+    (folder / "data").mkdir()
+    house = House(folder, Server(folder / "data"))
+    yield house
+    house.close()
+
+
+@pytest.fixture
+def served(fragile: House) -> House:
+    """A house whose server may be killed without anybody else being there."""
+    if not fragile.server.is_running:
+        fragile.server.start()
+    return fragile
+
+
 class TestALostConnection:
-    @pytest.fixture
-    def served(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-        """A house whose server may be killed without anybody else being there."""
-        folder = tmp_path_factory.mktemp("lost")
-        (folder / "data").mkdir()
-        house = House(folder, Server(folder / "data"))
-        house.server.start()
-        yield house
-        house.close()
-
-    def test_shows_comes_back_by_itself_and_doubles_nothing(self, browser: object, served: House) -> None:
+    def test_shows_comes_back_by_itself_and_doubles_nothing(self, browser: Browser, served: House) -> None:
         """E53: three cards, the server is killed, one more card, the server is back: four cards."""
-        from browser.visitor import Visitor
-
         workspace = served.workspace()
         with served.elsewhere([step("Nothing.")], workspace=workspace) as live:
             story = Story(workspace)
@@ -318,7 +322,7 @@ class TestALostConnection:
                 story.call("edit", [shapes.edit(workspace, f"{name}.py")])
             for type_, data in story.events:
                 live.append(type_, **data)
-            visitor = Visitor(browser, served.server, expect=LOST.pattern)  # type: ignore[arg-type]
+            visitor = Visitor(browser, served.server, expect=LOST.pattern)
             page = visitor.open(live.session)
             cards = page.locator(f"{TRANSCRIPT} [data-card]")
             expect(cards).to_have_count(3)
@@ -339,15 +343,111 @@ class TestALostConnection:
             visitor.leave()
             assert visitor.complaints == []
 
-    def test_ctrl_c_ends_the_server_also_while_windows_are_open(self, browser: object, served: House) -> None:
-        from browser.visitor import Visitor
-
-        visitor = Visitor(browser, served.server, expect=LOST.pattern)  # type: ignore[arg-type]
+    def test_ctrl_c_ends_the_server_also_while_windows_are_open(self, browser: Browser, served: House) -> None:
+        visitor = Visitor(browser, served.server, expect=LOST.pattern)
         visitor.page.locator("[data-part=session-list]").wait_for()
         assert served.server.stop() == 0
         expect(visitor.page.locator("[data-part=banner]")).to_be_visible()
         visitor.leave()
         assert visitor.complaints == []
+
+
+class TestARestartOfTheServer:
+    def test_brings_every_row_back_as_it_was(self, browser: Browser, served: House) -> None:
+        """E51: an edit, a write, a failed and a rejected edit."""
+        workspace = served.workspace({"shop.py": CODE})
+        wanted = call("edit", path="shop.py", old_string="def load", new_string="def read")
+        turn = [
+            step("I look first.", READ),
+            step("", EDIT),
+            step("", call("write", path="new.py", content="x = 1\n")),
+            step("", call("edit", path="shop.py", old_string="not there", new_string="x")),
+            step("", wanted),
+            step("**Done.**"),
+        ]
+        visitor = Visitor(browser, served.server, expect=LOST.pattern)
+        session = visitor.begin(workspace, served.script(turn), "All kinds.")
+        page = visitor.page
+        for option in ("allow_once", "allow_once", "reject"):
+            allow(page, option)
+        page.locator("[data-reason=completed]").wait_for()
+        visitor.unfold()
+        statuses = page.locator("[data-kind=tool]").evaluate_all("all => all.map(one => one.dataset.status)")
+        assert statuses == ["completed", "applied", "applied", "failed", "rejected"]
+        seen = _seen(page)
+        served.server.kill()
+        served.server.start()
+        page.reload()
+        page.locator("[data-reason=completed]").wait_for()
+        visitor.unfold()
+        assert _seen(page) == seen
+        assert session in page.url
+        visitor.leave()
+        assert visitor.complaints == []
+
+
+class TestWhatTheLogDoesNotSay:
+    def test_a_call_of_which_only_the_end_was_stored_is_a_row_with_its_card(
+        self, visit: Callable[..., Visitor], house: House
+    ) -> None:
+        """E52."""
+        workspace = house.workspace()
+        story = Story(workspace)
+        change = to_json(shapes.edit(workspace))
+        end = {"name": "edit", "kind": "edit", "status": "completed", "content": [], "changes": [change]}
+        story.add("tool/result", call="orphan", **end)
+        visitor = visit()
+        visitor.open(house.written(story.end().events, workspace))
+        expect(visitor.row("orphan")).to_have_attribute("data-status", "applied")
+        expect(visitor.file("shop.py")).to_have_attribute("data-standing", "applied")
+        expect(visitor.row("orphan").locator("[data-part=tool-title]")).not_to_be_empty()
+
+
+class TestAPreview:
+    def test_of_a_file_with_crlf_is_what_is_then_written(self, visit: Callable[..., Visitor], house: House) -> None:
+        """D42."""
+        workspace = house.workspace({"dos.txt": b"a\r\nb\r\n"})
+        edit = call("edit", path="dos.txt", old_string="a\nb\n", new_string="a\nB\n")
+        visitor = visit()
+        visitor.begin(
+            workspace, house.script([step("", call("read", path="dos.txt")), step("", edit), step("Done.")]), "Go."
+        )
+        page = visitor.page
+        question = page.locator("[data-part=permission]")
+        expect(question.locator("diffs-container")).to_contain_text("B")
+        allow(page)
+        expect(visitor.file("dos.txt")).to_have_attribute("data-standing", "applied")
+        assert (workspace / "dos.txt").read_bytes() == b"a\r\nB\r\n"
+
+    def test_that_cannot_be_built_is_an_error_and_not_a_denial(
+        self, visit: Callable[..., Visitor], house: House
+    ) -> None:
+        """D45: the same edit twice."""
+        workspace = house.workspace({"shop.py": CODE})
+        edit = call("edit", path="shop.py", old_string="def load", new_string="def read")
+        visitor = visit()
+        visitor.begin(workspace, house.script([step("", READ), step("", edit), step("", edit), step("Done.")]), "Go.")
+        page = visitor.page
+        allow(page)
+        expect(page.get_by_text("Done.", exact=True)).to_be_visible()
+        expect(page.locator("[data-part=permission]")).to_have_count(1)
+        failed = page.locator("[data-kind=tool][data-status=failed]")
+        expect(failed.locator("[data-part=problem]")).to_contain_text("NO_MATCH")
+        expect(page.locator("[data-status=rejected]")).to_have_count(0)
+
+    def test_of_a_new_file_and_its_card_are_the_whole_file(self, visit: Callable[..., Visitor], house: House) -> None:
+        """Q178."""
+        workspace = house.workspace()
+        write = call("write", path="new.py", content="one\ntwo\n")
+        visitor = visit()
+        visitor.begin(workspace, house.script([step("", write), step("Done.")]), "Go.")
+        page = visitor.page
+        expect(page.locator("[data-part=permission] diffs-container")).to_contain_text("two")
+        allow(page)
+        file = visitor.file("new.py")
+        expect(file).to_have_attribute("data-standing", "applied")
+        expect(file.locator("diffs-container")).to_contain_text("one")
+        expect(file.locator("[data-part=counts]").first).to_contain_text("2 added")
 
 
 class TestWhatACrashLeft:
