@@ -278,11 +278,83 @@ async def test_an_undo_acts_on_the_true_name_never_on_the_file_with_the_escaped_
     assert kept == names
 
 
-async def test_a_link_is_not_put_back_as_a_file(sighted: Bench, tmp_path: Path) -> None:
-    sighted.put("a.txt", "content\n")
+LINKS = {
+    "made": "ln -s a.txt new",
+    "made and dangling": "ln -s nowhere new",
+    "made and leading outside": "ln -s /etc new; ln -s /etc/passwd new2",
+    "deleted": "rm link",
+    "turned": "ln -sfn b.txt link",
+    "made of a file": "rm a.txt; ln -s b.txt a.txt",
+    "made a file": "rm link; echo text > link",
+    "made beside files": "ln -s a.txt new; echo more >> a.txt; rm b.txt; echo new > c.txt",
+    "made of a folder": "mv folder elsewhere; ln -s elsewhere folder",
+    "made of a folder that leads outside": "rm -r folder; ln -s /etc folder",
+    "no link, but a file made of a folder": "rm -r folder; echo text > folder",
+}
+
+
+def shape(bench: Bench) -> dict[str, str]:
+    """Of each file its text, of each link where it leads."""
+    return {
+        str(path.relative_to(bench.workspace)): f"-> {path.readlink()}" if path.is_symlink() else path.read_text()
+        for path in bench.workspace.rglob("*")
+        if path.is_symlink() or path.is_file()
+    }
+
+
+@pytest.mark.parametrize("command", LINKS.values(), ids=LINKS.keys())
+async def test_a_link_is_taken_back_with_the_rest_of_its_turn_and_so_is_the_undo(
+    sighted: Bench, tmp_path: Path, command: str
+) -> None:
+    for name in ("a.txt", "b.txt", "folder/inner.txt"):
+        sighted.put(name, f"{name}\n")
     (sighted.workspace / "link").symlink_to("a.txt")
-    done = await sighted.call("bash", command="rm link")
-    assert told(done.logged["changes"]) == ["delete link observed"]
-    with pytest.raises(UndoRefused, match=r"ln -sfn a\.txt"):
+    before = shape(sighted)
+    await sighted.call("bash", command=command)
+    after = shape(sighted)
+    assert after != before
+    await undone(sighted, tmp_path)
+    assert shape(sighted) == before
+    done = await sighted.call("bash", command="true")
+    assert done.logged["changes"] == []  # the undo is not found as somebody's change
+    if command.startswith(("mv folder", "rm -r folder")):
+        return  # the folder that an undo has made is not removed again
+    undo_turn = max([event.data["turn"] async for event in sighted.log.events() if event.type == "change/reverted"])
+    await undone(sighted, tmp_path, turn=undo_turn)
+    assert shape(sighted) == after
+
+
+async def test_a_link_that_is_gone_already_is_no_obstacle(sighted: Bench, tmp_path: Path) -> None:
+    sighted.put("a.txt", "one\n")
+    await sighted.call("bash", command="ln -s a.txt new; echo two >> a.txt")
+    (sighted.workspace / "new").unlink()
+    await undone(sighted, tmp_path)
+    assert shape(sighted) == {"a.txt": "one\n"}
+
+
+@pytest.mark.parametrize("now", ["another link", "a file"])
+async def test_what_stands_in_the_place_of_a_link_is_not_taken_away(sighted: Bench, tmp_path: Path, now: str) -> None:
+    sighted.put("a.txt", "one\n")
+    await sighted.call("bash", command="ln -s a.txt new")
+    new = sighted.workspace / "new"
+    new.unlink()
+    if now == "a file":
+        new.write_text("a.txt")  # the very bytes of the link
+    else:
+        new.symlink_to("/etc/passwd")
+    was = shape(sighted)
+    with pytest.raises(UndoRefused, match="new"):
         await undone(sighted, tmp_path)
-    assert not (sighted.workspace / "link").exists()
+    assert shape(sighted) == was
+
+
+async def test_a_file_that_was_made_a_link_since_is_not_written_through(sighted: Bench, tmp_path: Path) -> None:
+    sighted.put("a.txt", "one\n")
+    await sighted.call("bash", command="echo two >> a.txt")
+    path = sighted.workspace / "a.txt"
+    other = sighted.put("other.txt", path.read_text())
+    path.unlink()
+    path.symlink_to("other.txt")
+    with pytest.raises(UndoRefused, match="link by now"):
+        await undone(sighted, tmp_path)
+    assert other.read_text() == "one\ntwo\n"

@@ -83,6 +83,20 @@ def find(folder: Folder, name: str, limit: int, *, whole: bool = False) -> Found
         return _read(fd, folder.path / name, limit)
 
 
+def find_link(folder: Folder, name: str) -> Found | None:
+    """Read a symbolic link: the text that it holds. None: nothing there. Raises `FileError` NOT_REGULAR for what is no
+    link."""
+    status = look(folder, name)
+    if status is None:
+        return None
+    path = folder.path / name
+    if not stat.S_ISLNK(status.st_mode):
+        raise FileError("NOT_REGULAR", f"{shown(path)} is no link.", "Look at what is there now.")
+    with failures(path):
+        data = os.fsencode(os.readlink(name, dir_fd=folder.fd))
+    return Found(Content(git_blob(data), len(data), data=data), status, data[:HEAD], {})
+
+
 @contextmanager
 def opened(folder: Folder, name: str) -> Iterator[int]:
     """The regular file `name`, open for reading. Raises `FileError`: NOT_REGULAR for everything else, which is not
@@ -161,6 +175,8 @@ def still_there(folder: Folder, name: str, found: Found | None) -> bool:
         return found is None and now is None
     if (now.st_mode, now.st_size) != (found.status.st_mode, found.content.size):
         return False
+    if stat.S_ISLNK(now.st_mode):
+        return os.fsencode(os.readlink(name, dir_fd=folder.fd)) == found.content.data
     if found.content.data is None:
         if _identity(now) == found.identity:
             return True

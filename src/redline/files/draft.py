@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from redline.files.disk import Found, opened
+from redline.files.disk import Found, held, opened
 from redline.files.error import FileError
 from redline.files.failures import stale
 from redline.files.places import Folder
@@ -36,7 +36,7 @@ class Draft:
 
     def write(self, data: bytes, like: Found | None, executable: bool | None) -> None:
         """Write and flush. `like`: whose permissions, owner and attributes it gets; None: the umask rules."""
-        name = f"{DRAFT_PREFIX}{secrets.token_hex(8)}{DRAFT_SUFFIX}"
+        name = _new_name()
         mode = (0o777 if executable else 0o666) if like is None else 0o600
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         self._fd = os.open(name, flags, mode, dir_fd=self._folder.fd)
@@ -78,11 +78,37 @@ class Draft:
             self._fd = -1
 
 
+def _new_name() -> str:
+    return f"{DRAFT_PREFIX}{secrets.token_hex(8)}{DRAFT_SUFFIX}"
+
+
+def put_link(folder: Folder, name: str, text: bytes, *, replacing: bool) -> None:
+    """A symbolic link that holds the text, in one step: where nothing may be, or in the place of another link. The
+    caller holds the folder's lock."""
+    if not replacing:
+        try:
+            os.symlink(text, name, dir_fd=folder.fd)
+        except FileExistsError:
+            raise stale(folder.path / name, "was created by somebody else meanwhile.") from None
+        return
+    beside = _new_name()
+    os.symlink(text, beside, dir_fd=folder.fd)
+    try:
+        os.rename(beside, name, src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
+    except OSError:
+        os.unlink(beside, dir_fd=folder.fd)
+        raise
+
+
 def sweep(folder: Folder) -> None:
     """Remove the drafts that a killed process has left in a folder. Those of a living one are locked, and stay."""
     with os.scandir(folder.fd) as entries:
-        names = [entry.name for entry in entries if _DRAFT.fullmatch(entry.name)]
-    for name in names:
+        drafts = [(entry.name, entry.is_symlink()) for entry in entries if _DRAFT.fullmatch(entry.name)]
+    for name, is_link in drafts:
+        if is_link:  # nobody who lives leaves one while he does not hold the folder
+            with suppress(OSError), held(folder):
+                os.unlink(name, dir_fd=folder.fd)
+            continue
         with suppress(OSError, FileError), opened(folder, name) as fd:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.unlink(name, dir_fd=folder.fd)

@@ -70,8 +70,8 @@ class LocalFiles:
     def roots(self) -> Sequence[Path]:
         return self._roots.paths
 
-    async def resolve(self, path: str) -> Target:
-        return self._roots.resolve(path)  # a few looks at names: done before a thread would have begun
+    async def resolve(self, path: str, *, link: bool = False) -> Target:
+        return self._roots.resolve(path, link=link)  # a few looks at names: done before a thread would have begun
 
     async def stat(self, target: Target) -> Stat | None:
         return _status(self._roots, target)

@@ -11,8 +11,8 @@ import os
 import stat
 from pathlib import Path
 
-from redline.files.disk import Found, find, held, look, still_there
-from redline.files.draft import Draft, OnFlush, flush
+from redline.files.disk import Found, find, find_link, held, look, still_there
+from redline.files.draft import Draft, OnFlush, flush, put_link
 from redline.files.error import FileError
 from redline.files.failures import failure, failures, shown, stale
 from redline.files.places import Folder, Roots
@@ -33,6 +33,8 @@ def read(roots: Roots, target: Target, limit: int, *, whole: bool = False) -> Fo
             return None
         raise
     try:
+        if target.link:
+            return find_link(folder, target.real.name)
         return find(folder, target.real.name, limit, whole=whole)
     finally:
         folder.close()
@@ -42,10 +44,15 @@ def proposal(roots: Roots, target: Target, action: Action, limit: int, expected:
     """What `action` would do now, refused where it could not be done. Writes nothing."""
     found = read(roots, target, limit, whole=isinstance(action, EditText))
     _refuse_unexpected(target, found, expected)
-    if isinstance(action, (Delete, Move)):
+    if isinstance(action, (Delete, Move)) and not target.link:
         _refuse_link(target, "moved" if isinstance(action, Move) else "deleted")
     plan = propose(target, action, found, limit)
-    if found is not None and not plan.unchanged and (plan.data is not None or isinstance(action, Delete)):
+    if (
+        found is not None
+        and not target.link
+        and not plan.unchanged
+        and (plan.data is not None or isinstance(action, Delete))
+    ):
         _refuse_read_only(target, found)
     if isinstance(action, Move):
         _refuse_taken(roots, target, action.to)
@@ -82,7 +89,7 @@ class Mutation:
             self._source = self._folder
             if self._to is not self._target:
                 self._source = self._roots.open_folder(self._target.real.parent)
-            if plan.data is not None:
+            if plan.data is not None and not self._target.link:
                 with failures(self._to.path):
                     self._draft = Draft(self._folder, self._on_flush)
                     self._draft.write(plan.data, plan.found, plan.executable)
@@ -105,6 +112,8 @@ class Mutation:
             self._check(plan, source, folder)
             if self._to is not self._target:
                 self._move(source, folder)
+            elif self._target.link and plan.data is not None:
+                put_link(folder, self._target.real.name, plan.data, replacing=plan.found is not None)
             elif self._draft is not None:
                 self._draft.publish(folder, self._to.real.name, replacing=plan.found is not None)
             else:

@@ -55,9 +55,12 @@ class Roots:
     def root_of(self, real: Path) -> Path | None:
         return next((root for root in self.paths if real == root or real.is_relative_to(root)), None)
 
-    def resolve(self, path: str) -> Target:
+    def resolve(self, path: str, *, link: bool = False) -> Target:
         """The place that `path` names, every link followed. Relative paths start at the first root; `~` is not
-        expanded. Raises `FileError`: OUTSIDE_WORKSPACE, NOT_FOUND, NOT_REGULAR."""
+        expanded. `link`: the last step is not followed, and the name is taken to the letter.
+
+        Raises `FileError`: OUTSIDE_WORKSPACE, NOT_FOUND, NOT_REGULAR.
+        """
         if not path.strip():
             raise FileError("NOT_FOUND", "The path is empty.", "Name a file.")
         if path.startswith("~"):
@@ -68,7 +71,7 @@ class Roots:
             )
         try:
             os.fsencode(path)
-            return self._checked(path)
+            return self._checked(path, link=link)
         except ValueError:  # a NUL, or half a character
             raise FileError(
                 "NOT_FOUND", f"{shown(path)} holds a character that no file name can have.", "Check the path."
@@ -76,31 +79,34 @@ class Roots:
         except OSError as error:
             raise failure(error, self.paths[0] / path) from error
 
-    def _checked(self, path: str) -> Target:
-        named = self._named(path)
+    def _checked(self, path: str, *, link: bool) -> Target:
+        named = self._named(path, to_the_letter=link)
         real = Path(os.path.realpath(named))
+        if link:
+            folder, name = os.path.split(named)
+            real = Path(os.path.realpath(folder), name)
         if self.root_of(real) is None:
             raise FileError(
                 "OUTSIDE_WORKSPACE",
                 f"{shown(path)} leads to {shown(real)}, outside the workspace {shown(self.paths[0])}.",
                 "Use a path inside the workspace.",
             )
-        if real.is_symlink():
+        if not link and real.is_symlink():
             raise FileError(
                 "NOT_REGULAR", f"{shown(path)} is a link that leads in a circle.", "Name the file that is meant."
             )
         if path.endswith("/") and not real.is_dir():
             raise FileError("NOT_FOUND", f"{shown(path)} names a folder that does not exist.", "Name a file.")
-        return Target(path=Path(named), real=real)
+        return Target(path=Path(named), real=real, link=link)
 
-    def _named(self, path: str) -> str:
+    def _named(self, path: str, *, to_the_letter: bool) -> str:
         if path.startswith("//"):  # a place of its own to POSIX, and the root to everybody
             path = "/" + path.lstrip("/")
         joined = self.paths[0] / path
         named = os.path.normpath(joined)
         if ".." in Path(path).parts and os.path.realpath(named) != os.path.realpath(joined):
             return os.path.realpath(joined)  # `..` behind a link: the words lead elsewhere than the disk
-        if "\\x" in path and not os.path.lexists(named):
+        if not to_the_letter and "\\x" in path and not os.path.lexists(named):
             # A name that is not UTF-8 is shown with its odd bytes as \xE9, and understood when it comes back so.
             odd = _ESCAPED.sub(lambda hit: chr(0xDC00 + int(hit[1], 16)), named)
             return odd if os.path.lexists(odd) else named

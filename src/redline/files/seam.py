@@ -25,6 +25,9 @@ class Target:
     """As named, made absolute, links not followed."""
     real: Path
     """With every link followed: the file that is read and replaced."""
+    link: bool = False
+    """The symbolic link itself is meant: its folders are followed, it is not, and its bytes are the text that it
+    holds. It can be put and deleted, for undo; nothing else."""
 
     @property
     def key(self) -> str:
@@ -160,8 +163,11 @@ class Files(Protocol):
         """The folders inside which files may be touched; the first is where relative paths start."""
         ...
 
-    async def resolve(self, path: str) -> Target:
-        """`OUTSIDE_WORKSPACE` for what leaves the roots by links, `..`, sibling prefixes or dangling links."""
+    async def resolve(self, path: str, *, link: bool = False) -> Target:
+        """`OUTSIDE_WORKSPACE` for what leaves the roots by links, `..`, sibling prefixes or dangling links.
+
+        `link`: the last step is not followed, and the name is taken to the letter; see `Target.link`.
+        """
         ...
 
     async def stat(self, target: Target) -> Stat | None:

@@ -22,18 +22,18 @@ async def net(outcomes: Sequence[Outcome], changes: Sequence[FileChange], record
     Mutations that follow one another on one file are told as one, from its first bytes to its last, and as none where
     those are equal. A move is told as such where nothing else touched either of its paths.
     """
-    times = Counter(target.key for outcome in outcomes for target in _targets(outcome))
+    times = Counter(_id(target) for outcome in outcomes for target in _targets(outcome))
     result: list[FileChange | None] = []
-    files: dict[str, _Span] = {}
+    files: dict[tuple[str, bool], _Span] = {}
     for outcome, change in zip(outcomes, changes, strict=True):
-        if all(times[target.key] == 1 for target in _targets(outcome)):
+        if all(times[_id(target)] == 1 for target in _targets(outcome)):
             result.append(change)
             continue
         for target, before, after in _sides(outcome):
-            if target.key in files:
-                files[target.key].after = after
+            if _id(target) in files:
+                files[_id(target)].after = after
             else:
-                files[target.key] = _Span(target, before, after, len(result))
+                files[_id(target)] = _Span(target, before, after, len(result))
                 result.append(None)
     for span in files.values():
         outcome_or_none = span.outcome()
@@ -58,6 +58,11 @@ class _Span:
             return Outcome(self.target, "delete", self.before, None)
         outcome = Outcome(self.target, "update", self.before, self.after)
         return None if unchanged(outcome) else outcome
+
+
+def _id(target: Target) -> tuple[str, bool]:
+    """A link and a file that stand at one path one after the other are two."""
+    return target.key, target.link
 
 
 def _targets(outcome: Outcome) -> list[Target]:

@@ -103,6 +103,7 @@ def described(outcome: Outcome, before_side: Side | None = None) -> FileChange:
         after_executable=after is not None and after.executable,
         before_side=before_side,
         after_blob=after.blob if after is not None else None,
+        file_type="symlink" if outcome.target.link else None,
     )
 
 
@@ -112,4 +113,11 @@ def _side(content: Content | None) -> Side | None:
 
 def _key(outcome: Outcome, limit: int) -> object:
     sides = tuple(side and (side.blob, side.executable, side.data is None) for side in (outcome.before, outcome.after))
-    return (outcome.target.key, outcome.moved_to and outcome.moved_to.key, outcome.operation, sides, limit)
+    return (
+        outcome.target.key,
+        outcome.target.link,
+        outcome.moved_to and outcome.moved_to.key,
+        outcome.operation,
+        sides,
+        limit,
+    )

@@ -175,7 +175,7 @@ async def _sweep(files: Files, found: _Found) -> None:
     folders: dict[Path, Target] = {}
     for path in paths:
         try:
-            target = await files.resolve(path)
+            target = await files.resolve(path, link=True)
         except FileError:
             continue
         folders[target.real.parent] = target
@@ -300,7 +300,7 @@ class _Closing:
 
     def _outcome(self, data: Mapping[str, Any]) -> Outcome:
         before, after = self._content(data, "before"), self._content(data, "after")
-        target = Target(Path(path_from_json(data, "path")), Path(path_from_json(data, "real")))
+        target = Target(Path(path_from_json(data, "path")), Path(path_from_json(data, "real")), _is_link(data))
         moved = None
         if isinstance(data.get("moved_to"), str):
             moved = Target(Path(path_from_json(data, "moved_to")), Path(_moved_real(data)))
@@ -325,8 +325,13 @@ def _places(data: Mapping[str, Any]) -> list[Place]:
     before, after = _state(data, "before"), _state(data, "after")
     moved = data.get("moved_to")
     if not isinstance(moved, str):
-        return [Place(path, key, before, after)]
+        return [Place(path, key, before, after, _is_link(data))]
     return [Place(path, key, before, None), Place(path_from_json(data, "moved_to"), _moved_real(data), None, after)]
+
+
+def _is_link(data: Mapping[str, Any]) -> bool:
+    change = data.get("change")
+    return isinstance(change, Mapping) and change.get("file_type") == "symlink"
 
 
 def _moved_real(data: Mapping[str, Any]) -> str:

@@ -6,8 +6,8 @@ is refused, with the lines that stand in the way.
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redline.changes.compare import blob_id, compare
@@ -20,7 +20,6 @@ from redline.workspace.store import FILE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from redline.changes.record import FileChange, Hunk, Side
     from redline.sessions.redaction import Redactor
@@ -36,7 +35,7 @@ class UndoRefused(Exception):  # noqa: N818 - it is what people call it
     """The files are as they were.
 
     `code`: NOTHING_TO_UNDO, CHANGED (the lines have been changed since), EXISTS, MISSING, NOT_KEPT (the bytes are not
-    in the store), IS_LINK, NOT_TEXT, NOT_ONE, NO_HUNK, or the code of a `FileError` or of the store.
+    in the store), NOT_TEXT, NOT_ONE, NO_HUNK, or the code of a `FileError` or of the store.
     """
 
     def __init__(self, code: str, message: str, remedy: str, lines: Sequence[str] = ()) -> None:
@@ -51,26 +50,33 @@ class UndoRefused(Exception):  # noqa: N818 - it is what people call it
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A file with these bytes."""
+    """A file with these bytes, or a symbolic link with this text."""
 
     blob: Blob
     executable: bool
     data: bytes | None
     """None: too large to be held; known by its blob only."""
+    link: bool = False
 
 
 @dataclass(slots=True)
 class _Slot:
     """One path, as it is on the disk and as it will be."""
 
-    target: Target
+    place: Target
+    """Its last step not followed: a change names the very file, or the very link, that it was about."""
     found: _State | None
     now: _State | None
     takes: list[Taken] = field(default_factory=list)
+    holds_up: bool = False
+    """It stands where the folder of another file is to be, so it goes first."""
 
     @property
     def path(self) -> Path:
-        return self.target.path
+        return self.place.path
+
+    def target(self, state: _State) -> Target:
+        return replace(self.place, link=state.link)
 
 
 class Rewind:
@@ -87,8 +93,6 @@ class Rewind:
     async def take_back(self, made: Made) -> None:
         """Raises `UndoRefused`."""
         change = made.change
-        if change.file_type == "symlink":
-            raise _is_link(change)
         slot = await self._slot(change.path)
         slot.takes.append(made.taken())
         match change.operation:
@@ -121,25 +125,25 @@ class Rewind:
         slot.now = _file(self._merged(change, now, without, after), now.executable)
 
     def steps(self) -> Iterator[tuple[Step, Blob, list[Taken]]]:
-        """What has to be done: the step, the blob that must be there, and what it takes back."""
+        """What has to be done, in this order: the step, the blob that must be there, and what it takes back."""
+        for slot in self._slots.values():
+            if slot.holds_up:
+                yield from _steps_of(slot)
         moved: set[str] = set()
         for slot, origin in self._moves:
             if slot.found is None or slot.now is not None or origin.found is not None or origin.now is None:
                 continue  # what else happened to the two makes it more than a move
             if origin.now.executable != slot.found.executable:
                 continue
-            data = None if origin.now.blob == slot.found.blob else origin.now.data
-            yield Step(slot.target, Move(origin.target, data)), slot.found.blob, [*slot.takes]
-            moved |= {slot.target.key, origin.target.key}
-        for key, slot in self._slots.items():
-            if key in moved or _same(slot.found, slot.now):
+            if origin.now.link or slot.found.link:
                 continue
-            expected = slot.found.blob if slot.found is not None else ""
-            if slot.now is None:
-                yield Step(slot.target, Delete()), expected, slot.takes
-            else:
-                assert slot.now.data is not None
-                yield Step(slot.target, WriteBytes(slot.now.data, slot.now.executable)), expected, slot.takes
+            data = None if origin.now.blob == slot.found.blob else origin.now.data
+            to = origin.target(origin.now)
+            yield Step(slot.target(slot.found), Move(to, data)), slot.found.blob, [*slot.takes]
+            moved |= {slot.place.key, origin.place.key}
+        for key, slot in self._slots.items():
+            if key not in moved and not slot.holds_up:
+                yield from _steps_of(slot)
 
     # One operation each.
 
@@ -148,7 +152,7 @@ class Rewind:
         if now is None:
             self.notes.append(f"{slot.path} is gone already.")
             return
-        if change.after is not None and now.blob != change.after.blob:
+        if change.after is not None and (now.blob != change.after.blob or now.link != _is_link(change)):
             raise self._changed(change, now, "has been changed since it was created, so it is not deleted")
         slot.now = None
 
@@ -157,11 +161,11 @@ class Rewind:
         if before is None:
             raise _not_kept(change)
         if slot.now is not None:
-            if slot.now.blob == before.blob:
+            if slot.now.blob == before.blob and slot.now.link == _is_link(change):
                 self.notes.append(f"{slot.path} is there again already.")
                 return
             raise UndoRefused("EXISTS", f"{slot.path} exists again, with other content.", "Move it away first.")
-        slot.now = _State(before.blob, before.executable, self._bytes(before, None, change))
+        slot.now = _State(before.blob, before.executable, self._bytes(before, None, change), _is_link(change))
 
     def _move_back(self, change: FileChange, slot: _Slot, origin: _Slot) -> None:
         if slot.now is None and origin.now is not None:
@@ -179,13 +183,17 @@ class Rewind:
         before, after = change.before, change.after
         if before is None or after is None:
             raise _not_kept(change)
+        if now.link != _is_link(change):
+            raise self._changed(change, now, f"is {'a link' if now.link else 'no link'} by now")
         executable = before.executable if now.executable == after.executable else now.executable
         if now.blob == before.blob or before.blob == after.blob:
-            return _State(now.blob, executable, now.data if now.data is not None else self._bytes_of(now.blob))
+            data = now.data if now.data is not None else self._bytes_of(now.blob)
+            return _State(now.blob, executable, data, now.link)
         if now.blob == after.blob:
-            return _State(before.blob, executable, self._bytes(before, now, change))
+            return _State(before.blob, executable, self._bytes(before, now, change), now.link)
         if change.file_type != "text":
-            raise self._changed(change, now, "has been changed since; it is no text, so only the whole could go back")
+            what = "a link" if now.link else "no text"
+            raise self._changed(change, now, f"has been changed since; it is {what}, so only the whole could go back")
         old, new = self._bytes(before, now, change), self._bytes(after, now, change)
         return _file(self._merged(change, now, old, new), executable)
 
@@ -193,19 +201,33 @@ class Rewind:
 
     async def _slot(self, path: str) -> _Slot:
         try:
-            target = await self._files.resolve(path)
-            known = self._slots.get(target.key)
+            place = self._cleared(path) or await self._files.resolve(path, link=True)
+            known = self._slots.get(place.key)
             if known is not None:
                 return known
-            there = await self._files.stat(target)
-            state = None
-            if there is not None:
-                content = await self._files.read(target, FILE_LIMIT)
-                state = _State(content.blob, content.executable, content.data)
+            state = None if self._cleared(path) is not None else await self._state(place)
         except FileError as error:
             raise UndoRefused(error.code, error.message, error.remedy) from error
-        slot = self._slots[target.key] = _Slot(target, state, state)
+        slot = self._slots[place.key] = _Slot(place, state, state)
         return slot
+
+    def _cleared(self, path: str) -> Target | None:
+        """The place of a file whose folder a link or a file has taken the place of, which will be gone; None: nothing
+        stands there, or it stays."""
+        for slot in self._slots.values():
+            inside = path.removeprefix(f"{slot.place.key}/")
+            if inside != path and slot.found is not None and slot.now is None:
+                slot.holds_up = True
+                return Target(Path(path), slot.place.real / inside)
+        return None
+
+    async def _state(self, place: Target) -> _State | None:
+        there = await self._files.stat(place)
+        if there is None:
+            return None
+        link = there.kind == "symlink"
+        content = await self._files.read(replace(place, link=link), FILE_LIMIT)
+        return _State(content.blob, content.executable, content.data, link)
 
     def _present(self, slot: _Slot) -> _State:
         if slot.now is None:
@@ -288,11 +310,22 @@ def _not_kept(change: FileChange) -> UndoRefused:
     )
 
 
-def _is_link(change: FileChange) -> UndoRefused:
-    """Files are read and written through links: what would be put back is a file, or the file behind the link."""
-    old = [line[1:] for hunk in change.hunks for line in hunk.lines if line.startswith("-")]
-    mend = f"Mend it by hand: ln -sfn {shlex.quote(old[0])} {shlex.quote(change.path)}" if old else "Remove it by hand."
-    return UndoRefused("IS_LINK", f"{change.path} is a symbolic link, which is not undone here.", mend)
+def _steps_of(slot: _Slot) -> Iterator[tuple[Step, Blob, list[Taken]]]:
+    """Of one path. A link and a file cannot take each other's place in one step."""
+    found, now = slot.found, slot.now
+    if _same(found, now):
+        return
+    if found is not None and (now is None or now.link != found.link):
+        yield Step(slot.target(found), Delete()), found.blob, slot.takes if now is None else []
+        found = None
+    if now is not None:
+        assert now.data is not None
+        write = WriteBytes(now.data, None if now.link else now.executable)
+        yield Step(slot.target(now), write), found.blob if found is not None else "", slot.takes
+
+
+def _is_link(change: FileChange) -> bool:
+    return change.file_type == "symlink"
 
 
 def _file(data: bytes, executable: bool) -> _State:
@@ -302,7 +335,7 @@ def _file(data: bytes, executable: bool) -> _State:
 def _same(first: _State | None, second: _State | None) -> bool:
     if first is None or second is None:
         return first is second
-    return first.blob == second.blob and first.executable == second.executable
+    return (first.blob, first.executable, first.link) == (second.blob, second.executable, second.link)
 
 
 def _without(after: bytes, before: bytes, hunk: Hunk) -> bytes:

@@ -172,4 +172,5 @@ class Sight:
             after = change.after
             blob = None if after is None else after.blob
             if blob != "":
-                self._observer.accept(path, blob, executable=after is not None and after.executable)
+                executable = after is not None and after.executable
+                self._observer.accept(path, blob, executable=executable, link=change.file_type == "symlink")

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redline.changes.codec import to_json
+from redline.changes.compare import blob_id
 from redline.files.error import FileError
-from redline.files.seam import Blob, Files, Move
+from redline.files.seam import Blob, Content, Delete, Files, Move, Outcome, WriteBytes
 from redline.tools.landed import inverse, net
 from redline.tools.mutation import Journal, Landed, to_its_end
 from redline.tools.recorder import Recorder
@@ -98,11 +99,16 @@ async def plan_undo(
     await _take_back(rewind, chosen, hunk)
     steps: list[PlannedStep] = []
     changes: list[FileChange] = []
+    cleared: set[str] = set()
     for step, expected, takes in rewind.steps():
         try:
-            outcome = await files.preview(step.target, step.action)
+            outcome = await (
+                _foreseen(files, step) if _is_under(step, cleared) else files.preview(step.target, step.action)
+            )
         except FileError as error:
             raise UndoRefused(error.code, error.message, error.remedy) from error
+        if isinstance(step.action, Delete):
+            cleared.add(step.target.key)
         changes.append(await recorder.change(outcome, "proposed"))
         steps.append(PlannedStep(step, expected, tuple(takes)))
     takes = [made.taken(hunk) for made in reversed(chosen)]
@@ -178,6 +184,26 @@ async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undon
     return Undone(turn, call, plan.of, changes, notes)
 
 
+def _is_under(step: Step, cleared: set[str]) -> bool:
+    place = (step.action.to if isinstance(step.action, Move) else step.target).real
+    return not cleared.isdisjoint(map(str, (place, *place.parents)))
+
+
+async def _foreseen(files: Files, step: Step) -> Outcome:
+    """What a step will do whose place an earlier one has cleared by then: the disk cannot tell yet."""
+    action = step.action
+    if isinstance(action, Move):
+        moved = (await files.preview(step.target, Delete())).before
+        data = action.data
+        return Outcome(step.target, "move", moved, moved if data is None else _content(data), moved_to=action.to)
+    assert isinstance(action, WriteBytes)
+    return Outcome(step.target, "create", None, _content(action.data, bool(action.executable)))
+
+
+def _content(data: bytes, executable: bool = False) -> Content:
+    return Content(blob_id(data), len(data), executable, data)
+
+
 def _paths(step: Step) -> list[str]:
     """Where its files are written: what a crash may leave beside them is looked for there."""
     moved = [step.action.to.key] if isinstance(step.action, Move) else []
@@ -204,7 +230,7 @@ async def _put_back(journal: Journal, turn: int, call: str, landed: list[Landed]
 
 async def _take_back(rewind: Rewind, chosen: Sequence[Made], hunk: int | None) -> None:
     try:
-        for made in reversed(chosen):
+        for made in _newest_first(chosen):
             if hunk is None:
                 await rewind.take_back(made)
             else:
@@ -214,6 +240,12 @@ async def _take_back(rewind: Rewind, chosen: Sequence[Made], hunk: int | None) -
             raise
         remedy = "Undo the other files one by one, with their paths."
         raise UndoRefused(refusal.code, refusal.message, remedy, refusal.lines) from refusal
+
+
+def _newest_first(chosen: Sequence[Made]) -> list[Made]:
+    """Of the changes of one event, which are of different files, those first that may have taken the place of a
+    folder."""
+    return sorted(chosen, key=lambda made: (-made.seq, made.change.operation != "add", -made.index))
 
 
 async def _names(files: Files, path: str) -> tuple[str, str]:

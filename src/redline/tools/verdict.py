@@ -41,6 +41,8 @@ class Place:
     """`Target.key` at the time of the mutation."""
     before: State | None
     after: State | None
+    link: bool = False
+    """`Target.link`."""
 
 
 def places(outcome: Outcome) -> list[Place]:
@@ -48,7 +50,7 @@ def places(outcome: Outcome) -> list[Place]:
     target, moved = outcome.target, outcome.moved_to
     before, after = _state(outcome.before), _state(outcome.after)
     if moved is None:
-        return [Place(target.key, target.key, before, after)]
+        return [Place(target.key, target.key, before, after, target.link)]
     return [Place(target.key, target.key, before, None), Place(moved.key, moved.key, None, after)]
 
 
@@ -59,7 +61,7 @@ def _state(content: Content | None) -> State | None:
 async def look(files: Files, place: Place) -> Found:
     """What the place holds now, if its path still leads there."""
     try:
-        target = await files.resolve(place.path)
+        target = await files.resolve(place.path, link=place.link)
     except FileError:
         return Elsewhere()
     return Elsewhere() if target.key != place.key else await look_at(files, target)

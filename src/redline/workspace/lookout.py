@@ -142,13 +142,15 @@ class Lookout:
         for name, change in known.items():
             path = self.key(name)
             entry = self._snapshot.entries.get(path)
-            if path.startswith(b"/") or (entry is not None and index_file.mode_of(entry) == index_file.SYMLINK):
+            is_link = entry is not None and index_file.mode_of(entry) == index_file.SYMLINK
+            if path.startswith(b"/") or (is_link and change.file_type != "symlink"):
                 continue
             after = change.after
             if after is None:
                 self._snapshot.drop(path)
-            elif after.blob and change.file_type != "symlink":
-                mode = index_file.EXECUTABLE if after.executable else index_file.FILE
+            elif after.blob:
+                file = index_file.EXECUTABLE if after.executable else index_file.FILE
+                mode = index_file.SYMLINK if change.file_type == "symlink" else file
                 blob = bytes.fromhex(after.blob)
                 if entry is None or index_file.blob_of(entry) != blob or index_file.mode_of(entry) != mode:
                     self._snapshot.put(path, index_file.unlooked(mode, blob))
@@ -221,8 +223,8 @@ class Lookout:
     def withdraw(self, name: str | os.PathLike[str]) -> None:
         self._own.withdraw(self.key(name))
 
-    def accept(self, name: str | os.PathLike[str], blob: str | None, executable: bool) -> None:
-        mode = index_file.EXECUTABLE if executable else index_file.FILE
+    def accept(self, name: str | os.PathLike[str], blob: str | None, executable: bool, link: bool) -> None:
+        mode = index_file.SYMLINK if link else index_file.EXECUTABLE if executable else index_file.FILE
         entry = None if blob is None else index_file.unlooked(mode, bytes.fromhex(blob))
         self._own.accept(self.key(name), entry)
 

@@ -134,11 +134,14 @@ class Observer:
         if self._lookout is not None:
             self._lookout.withdraw(path)
 
-    def accept(self, path: str | os.PathLike[str], blob: str | None, *, executable: bool = False) -> None:
+    def accept(
+        self, path: str | os.PathLike[str], blob: str | None, *, executable: bool = False, link: bool = False
+    ) -> None:
         """Redline itself has changed the file at `path` (links followed) and recorded it: it now holds `blob`, or is
-        gone. What somebody else makes of it after that is found."""
+        gone. `link`: a symbolic link, which holds the text of that blob. What somebody else makes of it after that is
+        found."""
         if self._lookout is not None:
-            self._lookout.accept(path, blob, executable)
+            self._lookout.accept(path, blob, executable, link)
 
     async def close(self) -> None:
         """Let go of what is open. Does not save: see `keep`."""
