@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import importlib
 import logging
+import sqlite3
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,15 @@ async def chats(config: Config, gateway: Gateway, names: Collection[str]) -> Asy
         return
     from redline.surfaces.chat.places import Places
 
-    places = Places.open(config.data.expanduser())
+    try:
+        places = Places.open(config.data.expanduser())
+    except sqlite3.Error as error:
+        raise Failure(
+            4,
+            "CHAT_DB",
+            f"{config.data.expanduser() / 'chat.db'} cannot be used: {error}.",
+            "Mend it, or delete it: then Redline only forgets which messages it posted.",
+        ) from error
     tried = {name: asyncio.get_running_loop().create_future() for name in names}
     tasks = [asyncio.create_task(_stay(name, config, gateway, places, tried[name])) for name in names]
     try:

@@ -269,6 +269,36 @@ async def test_a_session_that_cannot_begin_says_why(tmp_path: Path) -> None:
         await until(lambda: "[discord.folders]" in platform.said())
 
 
+async def test_a_prompt_during_a_turn_is_told_that_it_waits(tmp_path: Path) -> None:
+    model = scripted(tmp_path, [step("", call("bash", command="sleep 0.5"))], [step("Two.")])
+    async with house(tmp_path, model) as at:
+        channel = _channel()
+        desk = await at.desk(channel)
+        await desk.heard(HERE, "one", ADA)
+        await until(lambda: "$ sleep 0.5 …" in channel.said())
+        await desk.heard(HERE, "two", ADA)
+        await until(lambda: "This waits for the end of the running turn" in channel.said())
+        await _turn_over(channel, 2)
+
+
+async def test_places_that_nobody_uses_are_let_go_and_taken_up_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("redline.surfaces.chat.desk._KEPT", 1)
+    turns = [[step("Hello.")]] * 2
+    async with house(tmp_path, scripted(tmp_path, *turns)) as at:
+        channel = _channel()
+        desk = await at.desk(channel)
+        for number in range(4):
+            await desk.heard(Place(f"C{number}"), f"hello {number}", ADA)
+            await until(lambda number=number: channel.said().count("Turn 1 done") == number + 1)
+        assert len(desk._shown) <= 2
+        assert len(desk._outboxes) <= 2
+        await desk.heard(Place("C0"), "again", ADA)
+        await _turn_over(channel, 2)
+        assert len(await at.gateway.archive.list()) == 4
+
+
 async def test_what_is_prompted_elsewhere_shows_here_with_its_prompt(tmp_path: Path) -> None:
     model = scripted(tmp_path, [step("One.")], [step("Two.")])
     async with house(tmp_path, model) as at:

@@ -238,3 +238,19 @@ def test_a_channel_that_answers_in_ten_seconds_delays_no_other_and_nobody_who_sh
             await outbox.close()
 
     in_virtual_time(run())
+
+
+def test_what_cannot_be_kept_is_not_posted_again_and_again(tmp_path: Path) -> None:
+    async def run() -> None:
+        places = Places.open(tmp_path)
+        channel = Channel()
+        outbox = Outbox(channel, places)
+        places.close()  # every write fails from now on, as on a full disk
+        outbox.show(_begun(), _says(Text("one")), urgent=True)
+        await outbox.settled()
+        outbox.show(_begun(), _says(Text("two")), urgent=True, final=True)
+        await outbox.settled()
+        assert channel.texts() == ["two"]
+        await outbox.close()
+
+    in_virtual_time(run())

@@ -46,6 +46,8 @@ class FakeSlack:
     """Ephemeral messages."""
     answers: dict[str, list[tuple[int, dict[str, Any], dict[str, str]]]] = field(default_factory=dict)
     """By method: what it answers instead, first come first; status, body, headers."""
+    languages: frozenset[str] | None = None
+    """Those that lines may have; None: any."""
     acks: list[float] = field(default_factory=list)
     """Seconds that each envelope took."""
     _pending: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -129,7 +131,7 @@ class FakeSlack:
         return {"ok": True, "url": self.base_url.replace("http", "ws").replace("/api/", "/link")}
 
     def _chat_postMessage(self, sent: dict[str, Any]) -> dict[str, Any]:  # noqa: N802 - Slack's
-        error = _refusal(sent)
+        error = _refusal(sent, self.languages)
         if error:
             return {"ok": False, "error": error}
         ts = self._ts()
@@ -140,7 +142,7 @@ class FakeSlack:
 
     def _chat_update(self, sent: dict[str, Any]) -> dict[str, Any]:
         key = (sent["channel"], sent["ts"])
-        error = "message_not_found" if key not in self.messages else _refusal(sent)
+        error = "message_not_found" if key not in self.messages else _refusal(sent, self.languages)
         if error:
             return {"ok": False, "error": error}
         self.messages[key] |= {"text": sent["text"], "blocks": _json(sent["blocks"])}
@@ -215,7 +217,7 @@ class FakeSlack:
         return f"1700000000.{self._count:06}"
 
 
-def _refusal(sent: dict[str, Any]) -> str:
+def _refusal(sent: dict[str, Any], languages: frozenset[str] | None) -> str:
     blocks = _json(sent["blocks"])
     if len(sent.get("text", "")) > 40_000:
         return "msg_too_long"
@@ -227,6 +229,9 @@ def _refusal(sent: dict[str, Any]) -> str:
         if block["type"] == "section" and len(block["text"]["text"]) > 3000:
             return "invalid_blocks"
         if block["type"] == "actions" and not _fit(block["elements"]):
+            return "invalid_blocks"
+        used = {one.get("language") for one in block["elements"] if one.get("language")}
+        if languages is not None and not used <= languages:
             return "invalid_blocks"
         if block["type"] == "rich_text" and not all(
             one["elements"] and all(text["type"] == "text" and text["text"] for text in one["elements"])

@@ -158,6 +158,16 @@ async def test_an_edit_that_is_refused_still_brings_the_final_state(tmp_path: Pa
         assert "Ended." in slack.said()
 
 
+async def test_cards_do_without_colours_where_slack_knows_no_such_language(tmp_path: Path) -> None:
+    model = scripted(tmp_path, [step("", call("write", path="a.py", content="x = 1\n")), step("Done.")])
+    async with fake_slack() as slack, house(tmp_path, model) as at, connected(at, slack):
+        slack.languages = frozenset(("python",))
+        await slack.type("make it")
+        await until(lambda: "Turn 1 done" in slack.said())
+        assert "+x = 1" in slack.said()
+        assert "could not" not in slack.said()
+
+
 async def test_the_slash_command_shows_what_it_says(tmp_path: Path) -> None:
     async with fake_slack() as slack, house(tmp_path, scripted(tmp_path, [step("Hi.")])) as at, connected(at, slack):
         await slack.command("sessions")

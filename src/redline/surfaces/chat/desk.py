@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _LISTED = 10
+_KEPT = 64
+"""Places that are attached to their session although nothing goes on there."""
 CLOSED = "This question is not open any more."
 
 
@@ -83,8 +85,8 @@ class Desk:
         for begun in self._places.unfinished(self._platform.name):
             try:
                 await self._finish(begun)
-            except (StoreError, GatewayError) as error:
-                _log.warning("%s cannot be shown to its end: %s", begun.flow, error)
+            except Exception:
+                _log.exception("%s cannot be shown to its end", begun.flow)
                 self._places.done(begun.flow)
 
     async def close(self) -> None:
@@ -155,12 +157,20 @@ class Desk:
     async def _prompt(self, place: Place, text: str) -> None:
         async with self._doors.setdefault(place, asyncio.Lock()):
             screen = await self._screen(place) or await self._new(place)
+        withdraws = bool(screen.questions)
         screen.typed(text)
-        await screen.room.submit(text, source=self._platform.name)
+        try:
+            await screen.room.submit(text, source=self._platform.name)
+        except BaseException:
+            screen.typed(text, times=-1)
+            raise
+        if screen.room.waiting and not withdraws:
+            self._say(place, Text("This waits for the end of the running turn; /stop ends that.", "quiet"))
 
     async def _screen(self, place: Place) -> Screen | None:
         """Of the session that the place shows; None: it shows none, or one that is gone."""
-        if (shown := self._shown.get(place)) is not None:
+        if (shown := self._shown.pop(place, None)) is not None:
+            self._shown[place] = shown  # the one used last stands last
             return shown.screen
         session = self._places.session(self._platform.name, place)
         if session is None:
@@ -195,7 +205,20 @@ class Desk:
             answer_seconds=self.rules.answer_seconds,
         )  # fmt: skip
         self._shown[place] = _Shown(screen, room.attach(screen, after=after))
+        self._let_go()
         return screen
+
+    def _let_go(self) -> None:
+        """Of what was used longest ago: a place that is written to again is taken up again."""
+        for place, shown in list(self._shown.items())[:-_KEPT]:
+            if shown.screen.room.is_idle:
+                shown.subscription.close()
+                del self._shown[place]
+        kept = {place.channel for place in self._shown}
+        for channel, outbox in list(self._outboxes.items())[:-_KEPT]:
+            if outbox.is_idle and channel not in kept:
+                outbox.stop()
+                del self._outboxes[channel]
 
     async def _finish(self, begun: Begun) -> None:
         """The turn or the question of a flow that an earlier process did not bring to its end."""

@@ -11,7 +11,8 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -79,16 +80,27 @@ class Outbox:
         """What a flow should show. Returns at once; a later call for the same flow replaces an earlier one."""
         flow = self._flows.get(begun.flow)
         if flow is None:
-            self._places.begin(self._platform.name, begun)
-            flow = self._flows[begun.flow] = Flow(begun, pages, posts=self._places.posts(begun.flow))
+            flow = self._flows[begun.flow] = Flow(begun, pages)
+            with self._written():
+                self._places.begin(self._platform.name, begun)
+                flow.posts = self._places.posts(begun.flow)
         flow.pages, flow.dirty = pages, True
         flow.urgent, flow.final = urgent, final
         self._idle.clear()
         self._wake.set()
 
+    @property
+    def is_idle(self) -> bool:
+        """Everything stands where it should, and no flow is going on."""
+        return not self._flows
+
     async def settled(self) -> None:
         """Wait until everything stands where it should."""
         await self._idle.wait()
+
+    def stop(self) -> None:
+        """At once; what is not delivered is after the next start."""
+        self._task.cancel()
 
     async def close(self, seconds: float = 5.0) -> None:
         """Deliver what there is, for `seconds` at most; the rest is delivered after the next start."""
@@ -131,7 +143,8 @@ class Outbox:
     def _stands(self, flow: Flow) -> None:
         flow.dirty = False
         if flow.final:
-            self._places.done(flow.begun.flow)
+            with self._written():
+                self._places.done(flow.begun.flow)
             del self._flows[flow.begun.flow]
 
     def _next_or_none(self, flow: Flow) -> _Call | None:
@@ -215,7 +228,8 @@ class Outbox:
 
     def _keep(self, flow: Flow, key: tuple[str, int], post: Post) -> None:
         flow.posts[key] = post
-        self._places.keep(flow.begun.flow, *key, post)
+        with self._written():
+            self._places.keep(flow.begun.flow, *key, post)
 
     def _lift_doubt(self, flow: Flow, call: _Call) -> None:
         """The process is alive and knows that the call did not succeed."""
@@ -226,7 +240,16 @@ class Outbox:
 
     def _forget(self, flow: Flow, key: tuple[str, int]) -> None:
         del flow.posts[key]
-        self._places.forget(flow.begun.flow, *key)
+        with self._written():
+            self._places.forget(flow.begun.flow, *key)
+
+    @contextlib.contextmanager
+    def _written(self) -> Iterator[None]:
+        """What cannot be kept is known as long as the process lives: a full disk must not post anything twice."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            _log.error("%s: it could not be kept what was posted: %s", self._platform.name, error)
 
     def _refused(self, flow: Flow, call: _Call, reason: str) -> None:
         """What cannot be edited is posted anew; what cannot be posted is said in other words, once, and then the flow

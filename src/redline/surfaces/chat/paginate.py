@@ -114,6 +114,9 @@ class _Pages:
     def _verbatim(self, part: Verbatim) -> None:
         measure = self._measure
         rest, head = part.text, part.head
+        if not rest:
+            self._text(Text(head, "strong"))
+            return
         while True:
             head_size = measure.prose(head + "\n") if head else 0
             size = head_size + measure.frame + measure.lines(rest)

@@ -47,14 +47,12 @@ class TurnParts:
 
     def __init__(self, setting: Setting) -> None:
         self.parts: list[Part] = []
-        self.rows: list[AnyRow] = []
         self._setting = setting
         self._room = setting.turn_limit
         self._changes: list[FileChange] = []
 
     def add(self, row: AnyRow, *, typed_here: bool = False) -> None:
         """`typed_here`: of a prompt, the chat itself shows it already."""
-        self.rows.append(row)
         self._changes += getattr(row, "changes", ())
         match row:
             case UserRow() if not typed_here:
@@ -153,7 +151,7 @@ def reply(text: str, changes: Sequence[FileChange], workspace: str) -> list[Part
         place = fence.end
         if (fence.start, fence.end) in covered:
             parts.append(Text("(the diff that stood here is the card of that file)", "quiet"))
-        elif fence.body.strip("\n"):
+        elif fence.body.strip():
             language = "diff" if fence.language in ("diff", "patch", "udiff") else fence.language
             safe = "".join(c for c in language if c.isascii() and (c.isalnum() or c in "+-#_"))[:20]
             parts.append(Verbatim(cards.visible_lines(fence.body.strip("\n")), label="The block", language=safe))

@@ -123,9 +123,9 @@ class Screen:
 
     # What the desk does with it.
 
-    def typed(self, text: str) -> None:
+    def typed(self, text: str, times: int = 1) -> None:
         """A prompt that the place shows already, since it was typed there."""
-        self._typed[text] += 1
+        self._typed[text] += times
 
     def settle_old(self, identity: str) -> bool:
         """A question that an earlier process put: say in its message how it ended. False: it is not known any more."""

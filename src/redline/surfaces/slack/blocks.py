@@ -34,8 +34,9 @@ def size(text: str) -> int:
 MEASURE = Measure(limit=LIMIT, pieces=BLOCKS, prose=size, lines=size, frame=_FRAME)
 
 
-def blocks(message: Message) -> list[dict[str, Any]]:
-    return [_block(piece) for piece in message.pieces]
+def blocks(message: Message, *, languages: bool = True) -> list[dict[str, Any]]:
+    """`languages`: name them, for Slack to colour."""
+    return [_block(piece, languages=languages) for piece in message.pieces]
 
 
 def summary(message: Message) -> str:
@@ -53,7 +54,7 @@ def _first_line(piece: Text | Verbatim) -> str:
     return ((piece.head if isinstance(piece, Verbatim) else "") or piece.text).partition("\n")[0]
 
 
-def _block(piece: Piece) -> dict[str, Any]:
+def _block(piece: Piece, *, languages: bool) -> dict[str, Any]:
     match piece:
         case Text():
             style = {"strong": {"bold": True}, "quiet": {"italic": True}}.get(piece.tone)
@@ -62,7 +63,7 @@ def _block(piece: Piece) -> dict[str, Any]:
             preformatted: dict[str, Any] = {
                 "type": "rich_text_preformatted", "elements": [{"type": "text", "text": piece.text}],
             }  # fmt: skip
-            if piece.language:
+            if piece.language and languages:
                 preformatted["language"] = piece.language
             head = [_section(piece.head, {"bold": True})] if piece.head else []
             return {"type": "rich_text", "elements": [*head, preformatted]}

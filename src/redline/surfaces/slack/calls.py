@@ -16,7 +16,7 @@ from redline.surfaces.chat.platform import Pace, Refused, Wait
 from redline.surfaces.slack.blocks import MEASURE, blocks, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from slack_sdk.web.async_client import AsyncWebClient
 
@@ -40,27 +40,36 @@ class SlackCalls:
     def __init__(self, client: AsyncWebClient, pace: Pace | None = None) -> None:
         self._pace = pace or Pace()
         self._client = client
+        self._languages = True
 
     def pace(self, channel: str) -> Pace:  # noqa: ARG002 - the same for all
         return self._pace
 
     async def post(self, place: Place, message: Message) -> str:
-        with _answers():
-            answer = await self._client.chat_postMessage(
-                channel=place.channel,
-                thread_ts=place.thread or None,
-                text=summary(message),
-                blocks=blocks(message),
-                unfurl_links=False,
-                unfurl_media=False,
-            )
+        answer = await self._with_blocks(
+            message,
+            self._client.chat_postMessage,
+            channel=place.channel,
+            thread_ts=place.thread or None,
+            unfurl_links=False,
+            unfurl_media=False,
+        )
         return str(answer["ts"])
 
     async def edit(self, place: Place, posted: str, message: Message) -> None:
+        await self._with_blocks(message, self._client.chat_update, channel=place.channel, ts=posted)
+
+    async def _with_blocks(self, message: Message, call: Callable[..., Awaitable[Any]], **more: Any) -> Any:
+        """Languages of lines are documented by examples only; should Slack refuse ours, cards do without colours."""
         with _answers():
-            await self._client.chat_update(
-                channel=place.channel, ts=posted, text=summary(message), blocks=blocks(message)
-            )
+            try:
+                return await call(text=summary(message), blocks=blocks(message, languages=self._languages), **more)
+            except SlackApiError as error:
+                if not self._languages or not _code(error).startswith("invalid_blocks"):
+                    raise
+                answer = await call(text=summary(message), blocks=blocks(message, languages=False), **more)
+                self._languages = False
+                return answer
 
     async def upload(self, place: Place, file: File) -> str:
         """By the external flow, as a snippet of type diff; one over Slack's size of a snippet goes up as a plain
