@@ -105,6 +105,19 @@ def test_hidden_characters_are_named_on_the_change() -> None:
     assert shown.hidden == ["bidirectional", "invisible"]
 
 
+def test_a_row_of_very_many_changes_stays_small_and_loses_none() -> None:
+    def some(lines: int, width: int) -> FileChange:
+        hunk = Hunk(1, 0, 1, lines, tuple("+" + "x" * width for _ in range(lines)))
+        return FileChange("/w/a", "modify", (hunk,), lines, 0)
+
+    many = PLACE.changes([some(400, 1)] * 30)
+    assert [one.hunks_omitted for one in many] == [False] * 25 + [True] * 5
+    wide = PLACE.changes([some(10, 50_000)] * 3)
+    assert [one.hunks_omitted for one in wide] == [False, True, True]
+    assert [one.added for one in wide] == [10, 10, 10]
+    assert not any(one.hunks_omitted for one in PLACE.changes([some(10, 50_000)] * 3, whole=True))
+
+
 def test_counts_of_a_part_are_lower_bounds_where_nobody_counted_the_whole() -> None:
     hunk = Hunk(1, 0, 1, 2, ("+a", "+b"))
     cut_by_us = FileChange("/w/a", "modify", (hunk,), 5000, 0, truncated=True)

@@ -18,6 +18,10 @@ from redline.views import Kind
 CARD_LINES = 400
 """Diff lines of a file, context included, up to which a row carries its hunks."""
 
+ROW_LINES = 10_000
+ROW_CHARACTERS = 1_000_000
+"""Of the hunks of a row, over all its changes: those beyond it come without, as the long ones do."""
+
 OUTPUT_LIMIT = 16_000
 """Characters of a call's output (the last ones) and of its content (the first ones) that its row carries."""
 

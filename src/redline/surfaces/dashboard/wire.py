@@ -184,12 +184,22 @@ class Place:
     # Changes.
 
     def changes(self, changes: Iterable[FileChange], *, whole: bool = False) -> list[wire.Change]:
-        return [self.change(one, whole=whole) for one in changes]
+        """`whole`: nothing is left out; else what is long comes without its hunks."""
+        lines = characters = 0
+        shown = []
+        for change in changes:
+            more_lines = sum(len(hunk.lines) for hunk in change.hunks)
+            more = sum(len(line) for hunk in change.hunks for line in hunk.lines)
+            fits = lines + more_lines <= wire.ROW_LINES and characters + more <= wire.ROW_CHARACTERS
+            shown.append(self.change(change, whole=whole, fits=fits))
+            if shown[-1].hunks:
+                lines, characters = lines + more_lines, characters + more
+        return shown
 
-    def change(self, change: FileChange, *, whole: bool = False) -> wire.Change:
-        """Without its hunks where it is long or a part only, unless `whole`."""
+    def change(self, change: FileChange, *, whole: bool = False, fits: bool = True) -> wire.Change:
+        """Without its hunks where it is long, a part only, or does not fit into its row, unless `whole`."""
         lines = sum(len(hunk.lines) for hunk in change.hunks)
-        omitted = not whole and (lines > wire.CARD_LINES or change.truncated)
+        omitted = not whole and (lines > wire.CARD_LINES or change.truncated or not fits)
         return wire.Change(
             path=text(change.path),
             name=self.name(change.path),
