@@ -16,7 +16,7 @@ from redline.surfaces.chat.paginate import Measure, paginate
 from redline.surfaces.chat.parts import Buttons, Choice, File, Message, Page, Part, Text, Verbatim
 from surfaces.chat.readback import PLATFORMS, Platform, rejoined
 
-DIFFS = int(os.environ.get("REDLINE_CHAT_DIFFS", "1500"))
+DIFFS = int(os.environ.get("REDLINE_CHAT_DIFFS", "1000"))
 """Random diffs for each platform; the whole property is 20,000."""
 
 _PIECES = [
@@ -89,7 +89,7 @@ def _random_parts(of: random.Random, count: int) -> list[Part]:
 @pytest.mark.parametrize("platform", PLATFORMS, ids=lambda one: one.name)
 def test_pages_that_are_full_do_not_change_while_the_end_grows(platform: Platform) -> None:
     of = random.Random(7)
-    for _ in range(20):
+    for _ in range(12):
         parts = _random_parts(of, 14)
         before: list[Page] = []
         for count in range(1, len(parts) + 1):
