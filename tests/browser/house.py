@@ -71,9 +71,8 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
 
     def start(self) -> Server:
         """Returns once it has printed its address. Again after `stop` or `kill`: on the same port."""
