@@ -646,6 +646,25 @@ async def test_what_the_log_has_is_not_told_again_after_a_crash(seen: Sighted) -
     assert seen.first.found == []
 
 
+async def test_bytes_of_a_change_that_was_told_at_once_are_kept_by_the_next_look_or_the_next_start(
+    seen: Sighted,
+) -> None:
+    seen.write("a", b"one\n")
+    seen.write("b", b"one of b\n")
+    await ready(seen)
+    seen.write("a", b"two\n")
+    [found] = await seen.observer.look(["a"])
+    assert (found.change.added, found.before, found.after) == (1, b"one\n", b"two\n")
+    await seen.observer.sweep()
+    seen.check(found)
+    seen.write("b", b"two of b\n")
+    [later] = await seen.observer.look(["b"])  # recorded, and killed at once
+    assert seen.store.get(SESSION, blob_id(b"two of b\n")) is None
+    await seen.begin(known={one.change.path: one.change for one in (found, later)})
+    assert seen.first.found == []
+    seen.check(later)
+
+
 async def test_a_damaged_snapshot_is_replaced_and_said(seen: Sighted) -> None:
     seen.write("a", b"one\n")
     await ready(seen)

@@ -153,7 +153,15 @@ class Lookout:
                 mode = index_file.SYMLINK if change.file_type == "symlink" else file
                 blob = bytes.fromhex(after.blob)
                 if entry is None or index_file.blob_of(entry) != blob or index_file.mode_of(entry) != mode:
+                    self._keep_both(path, entry, blob)
                     self._snapshot.put(path, index_file.unlooked(mode, blob))
+
+    def _keep_both(self, path: bytes, entry: index_file.Entry | None, blob: bytes) -> None:
+        """A process that is killed may have logged a change a moment before its bytes were kept."""
+        state = self._survey.read(path)
+        before = None if entry is None else self._snapshot.bytes_of(entry)
+        after = state.data if state.blob == blob else None
+        self._store.put(self._session, *(data for data in (before, after) if data is not None))
 
     # Looks.
 
@@ -162,6 +170,7 @@ class Lookout:
             return [], self.limited
         snapshot, survey = self._snapshot, self._survey
         begun_ns, begun = time.time_ns(), time.monotonic()
+        unkept = survey.keep_rest()
         try:
             self._own.begin(snapshot)
             newly_seen = self._read_rules()
@@ -180,11 +189,12 @@ class Lookout:
         self._slow = self._slow + 1 if time.monotonic() - begun > self.limits.seconds else 0
         if self._slow > 1:
             self.limited = bounds.too_slow("Two sweeps in a row", self.limits.seconds)
-        return found, self.limited or survey.trouble
+        return found, self.limited or survey.trouble or unkept
 
     def look(
         self, names: Iterable[str | os.PathLike[str]], existing: Iterable[str | os.PathLike[str]] = ()
     ) -> list[Found]:
+        self._survey.keep_rest()
         self._own.begin(self._snapshot)
         differences: list[Difference] = []
         old = set(self._named(existing))
@@ -196,7 +206,7 @@ class Lookout:
                 self._absent.discard(path)
             else:
                 differences += self._guess(path)
-        return self._survey.found(self._own.without(differences, self._snapshot))
+        return self._survey.found(self._own.without(differences, self._snapshot), at_once=True)
 
     def note(self, names: Iterable[str | os.PathLike[str]]) -> None:
         self._own.begin(self._snapshot)
@@ -212,6 +222,7 @@ class Lookout:
                 self._survey.take(path, state)
 
     def keep(self) -> None:
+        self._survey.keep_rest()
         if self.limited is None and self._snapshot.swept_at:
             self._snapshot.save()
 

@@ -82,6 +82,7 @@ class Survey:
         """Why what was found last is not kept."""
         self._reader = Reader(snapshot.root, store.file_limit)
         self._patience = 0
+        self._rest: list[bytes] = []
 
     def differences(self, paths: Iterable[bytes]) -> list[Difference]:
         """Of these paths, each as it is now. The snapshot then holds what was found, so that it is found once."""
@@ -119,9 +120,15 @@ class Survey:
             if state.kind == "large":
                 snapshot.large[path] = _signature(state)
 
-    def found(self, differences: Sequence[Difference]) -> list[Found]:
-        """Keep the bytes of both sides, then say what happened. What cannot be kept is told all the same."""
-        self._keep(differences)
+    def found(self, differences: Sequence[Difference], *, at_once: bool = False) -> list[Found]:
+        """Keep the bytes of both sides, then say what happened. What cannot be kept is told all the same. `at_once`:
+        say it first, and leave the bytes to `keep_rest`; until then the disk and this have them."""
+        data = [side.data for one in differences for side in (one.before, one.after) if side.data is not None]
+        moved = any(one.is_gone for one in differences) and any(one.is_come for one in differences)
+        if at_once and not moved:
+            self._rest += data
+        else:
+            self._put(*data)
         by_path = {difference.path: difference for difference in differences}
         origins = moves(
             self.snapshot.git,
@@ -139,6 +146,12 @@ class Survey:
                 budget -= sum(len(line) for hunk in found.change.hunks for line in hunk.lines)
                 result.append(found)
         return result
+
+    def keep_rest(self) -> Limit | None:
+        """Keep the bytes of what was told at once. What kept them from being kept."""
+        self.trouble, data, self._rest = None, self._rest, []
+        self._put(*data)
+        return self.trouble
 
     # Parts of the above.
 
@@ -190,10 +203,6 @@ class Survey:
         data = self.snapshot.bytes_of(entry)
         blob = index_file.blob_of(entry)
         return State("symlink" if mode == SYMLINK else "file", mode, data, blob)
-
-    def _keep(self, differences: Sequence[Difference]) -> None:
-        sides = [side for one in differences for side in (one.before, one.after)]
-        self._put(*(side.data for side in sides if side.data is not None))
 
     def _put(self, *data: bytes) -> None:
         if data:
