@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 TRANSCRIPT = "[data-part=transcript]"
 
-LOST = re.compile(r"net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH|EMPTY_RESPONSE)")
+LOST = re.compile(
+    r"net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH|EMPTY_RESPONSE)"
+)
 """What a browser's console says when a server is gone; a test that ends the server expects it."""
 
 
