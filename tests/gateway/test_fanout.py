@@ -119,6 +119,7 @@ async def test_an_event_that_was_taken_before_is_passed_over() -> None:
 
 
 async def test_a_surface_starts_from_its_cursor() -> None:
+    """Public reports: E53."""
     feed = Feed()
     for number in range(4):
         feed.part(f"m{number}", "x")

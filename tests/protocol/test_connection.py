@@ -63,6 +63,7 @@ async def connected(limit: int = 1 << 20) -> AsyncIterator[tuple[Connection, Ear
 
 
 async def test_notifications_come_in_order_even_to_a_slow_ear_and_before_the_answer_after_them() -> None:
+    """Public reports: B19."""
     async with connected() as (here, ear, there, _):
         ear.pause = 0.002
 
@@ -115,6 +116,7 @@ async def test_a_peer_that_goes_away_ends_every_wait() -> None:
 
 
 async def test_a_message_of_megabytes_arrives_and_one_over_the_limit_costs_itself_only() -> None:
+    """Public reports: P163."""
     async with connected(limit=8 << 20) as (here, _, _, ear):
         big = "ä" * (1 << 20)
         assert await here.request("echo", {"text": big}) == {"echo": {"text": big}}

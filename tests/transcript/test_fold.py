@@ -84,6 +84,7 @@ class TestOneCall:
         assert [row.changes for row in tool_rows(log)] == [(EDIT,), (OTHER,)]
 
     def test_a_finish_before_its_start_makes_up_the_start(self) -> None:
+        """Public reports: B16, E52."""
         log = Log()
         log.result("c1", changes=[EDIT], name="edit", kind="edit")
         assert (only(log).name, only(log).status) == ("edit", "applied")
@@ -91,6 +92,7 @@ class TestOneCall:
         assert (only(log).status, only(log).changes, only(log).seq) == ("applied", (EDIT,), 1)
 
     def test_a_late_empty_start_wipes_no_proposal(self) -> None:
+        """Public reports: B16."""
         log = Log()
         log.call("c1", proposed=[EDIT])
         log.call("c1", proposed=[])
@@ -337,6 +339,7 @@ class TestUndo:
 
 class TestDamage:
     def test_unknown_types_and_damaged_rows_keep_their_place(self) -> None:
+        """Public reports: P165, P169."""
         log = Log()
         first = log.add("user/message", content=[{"type": "text", "text": "a"}])
         unknown = log.add("future/thing", anything=1)
@@ -353,6 +356,7 @@ class TestDamage:
         assert "changes[0]" in only(log).warnings[0]
 
     def test_an_event_that_was_fed_before_changes_nothing(self) -> None:
+        """Public reports: E53, P166."""
         log = self_filled()
         transcript = Transcript("s1", {})
         for event in log.events:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("name", names())
 async def test_the_cards_of_a_recorded_turn_state_exactly_what_happened(name: str, tmp_path: Path) -> None:
+    """Public reports: E51."""
     recording = Recording.of(name)
     (tmp_path / "workspace").mkdir()
     recording.prepare(tmp_path / "workspace")

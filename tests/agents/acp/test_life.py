@@ -75,6 +75,8 @@ async def test_an_agent_that_does_not_stop_is_ended(tmp_path: Path) -> None:
 
 
 async def test_a_new_prompt_withdraws_an_open_question(tmp_path: Path) -> None:
+    """Public reports: D48."""
+
     class Silent(Onlooker):
         async def ask(self, request: Any) -> Any:
             self.asked.append(request)
@@ -103,6 +105,7 @@ async def test_an_agent_that_dies_leaves_a_clear_word_and_what_it_did(tmp_path: 
 
 
 async def test_after_its_death_the_agent_is_started_again(tmp_path: Path) -> None:
+    """Public reports: E57."""
     async with puppet(tmp_path, [{"exit": 1}], files={"a.txt": TEXT}) as live:
         assert await turn(live) == "failed"
         script = tmp_path / "script.json"
@@ -172,6 +175,7 @@ async def test_lines_that_are_no_messages_are_said_and_passed_over(tmp_path: Pat
 
 
 async def test_a_message_of_megabytes_is_normal(tmp_path: Path) -> None:
+    """Public reports: P163, P168."""
     big = "x" * (3 << 20)
     steps = [start("c", title="Read", kind="read"), done("c", rawOutput={"content": big})]
     async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
@@ -267,6 +271,7 @@ async def test_a_choice_that_there_is_not_lists_those_that_there_are(tmp_path: P
 
 
 async def test_the_agents_own_replay_is_swallowed(tmp_path: Path) -> None:
+    """Public reports: E55."""
     load = {"agentCapabilities": {"loadSession": True}}
     steps = [say("done"), edit("c", "a.txt", "line 20", "line twenty"), WRITE, done("c")]
     replay = [step["send"] for step in (say("done"), edit("c", "a.txt", None, NEW), done("c"))]
@@ -306,6 +311,7 @@ asyncio.run(main())
 
 @pytest.mark.skipif(sys.platform == "win32", reason="process groups")
 async def test_what_changed_before_a_kill_is_found_at_the_next_start_and_no_child_survives(tmp_path: Path) -> None:
+    """Public reports: P172."""
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workspace/a.txt").write_text(TEXT)
     steps = [

@@ -60,11 +60,13 @@ def test_text_thoughts_plans_and_states() -> None:
 
 
 def test_absent_and_null_are_unchanged() -> None:
+    """Public reports: B21."""
     heard = said({"sessionUpdate": "tool_call_update", "toolCallId": "c", "title": "a.py", "kind": None})
     assert heard == CallSaid("c", False, {"title": "a.py"})
 
 
 def test_each_block_is_read_by_its_kind() -> None:
+    """Public reports: A4."""
     content = [
         {"type": "content", "content": {"type": "text", "text": "ok"}}, D, {"type": "terminal", "terminalId": "q"},
         {"type": "future"},
@@ -88,6 +90,7 @@ def test_each_block_is_read_by_its_kind() -> None:
     ],
 )  # fmt: skip
 def test_the_same_edit_in_every_shape(given_fields: dict[str, Any]) -> None:
+    """Public reports: A3, C28."""
     found = read(**given_fields)
     assert paths(found) == ["/w/a.py"]
     [change] = found.proposed
@@ -106,6 +109,7 @@ def test_what_is_only_looked_at_is_mentioned_and_not_meant() -> None:
 
 
 def test_a_delete_is_one_only_where_it_is_said_and_an_emptied_file_is_none() -> None:
+    """Public reports: C27."""
     gone = {"type": "diff", "path": "/w/x", "oldText": "x\n", "newText": "x\n", "_meta": {"kind": "delete"}}
     [change] = read(kind="delete", content=[gone]).proposed
     assert (change.operation, change.removed) == ("delete", 1)

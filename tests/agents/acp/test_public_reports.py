@@ -53,7 +53,7 @@ def lines(row: ToolRow) -> list[str]:
 
 class TestADiffThatIsMissingOrDropped:
     async def test_text_for_the_model_is_not_what_is_shown_to_people(self, tmp_path: Path) -> None:
-        """A1"""
+        """Public reports: A1."""
         output = "state is current, do not re-read"
         steps = [edit("c", "a.txt", "line 20", "line twenty", rawOutput=output), WRITE, done("c")]
         async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
@@ -67,13 +67,13 @@ class TestADiffThatIsMissingOrDropped:
     def test_arguments_alone_are_a_report_and_an_empty_before_makes_no_new_file(
         self, title: str, operation: str
     ) -> None:
-        """A3"""
+        """Public reports: A3."""
         given = {"path": "/w/n.txt", "before": "", "after": "hi"}
         [change] = evidence({"title": title, "rawInput": given}, "/w").proposed
         assert (change.path, change.operation, change.provenance) == ("/w/n.txt", operation, "reported")
 
     async def test_a_block_of_an_unknown_kind_is_kept_beside_those_that_are_shown(self, tmp_path: Path) -> None:
-        """A4"""
+        """Public reports: A4."""
         steps = [start("c", title="Mixed"), WRITE, done("c", content=[words("ok"), D, {"type": "future", "x": 1}])]
         async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
             await turn(live, BEFORE)
@@ -84,7 +84,7 @@ class TestADiffThatIsMissingOrDropped:
             assert row.raw["content"] == [{"type": "future", "x": 1}]
 
     async def test_a_call_before_any_text_has_its_row(self, tmp_path: Path) -> None:
-        """A6"""
+        """Public reports: A6."""
         steps = [edit("c", "a.txt", "line 20", "line twenty"), WRITE, done("c"), say("afterwards")]
         async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
             await turn(live, BEFORE)
@@ -92,7 +92,7 @@ class TestADiffThatIsMissingOrDropped:
             assert kinds == ["tool", "agent"]
 
     async def test_a_call_without_an_end_has_an_unknown_outcome_and_counts_nothing(self, tmp_path: Path) -> None:
-        """A7"""
+        """Public reports: A7."""
         async with puppet(tmp_path, [edit("c", "a.txt", "line 20", "x")], files={"a.txt": TEXT}) as live:
             await turn(live, BEFORE)
             row = tools(live)["c"]
@@ -113,7 +113,7 @@ class TestADiffThatIsMissingOrDropped:
         ids=["at the call", "while it runs", "at its end", "in the question", "everywhere"],
     )  # fmt: skip
     async def test_wherever_a_diff_is_sent_it_is_one_card(self, tmp_path: Path, steps: list[dict]) -> None:
-        """A10, B12"""
+        """Public reports: A10, B12."""
         async with puppet(tmp_path, steps, files={"a.txt": TEXT}, answers=[True]) as live:
             await turn(live, BEFORE)
             [row] = tools(live).values()
@@ -124,13 +124,13 @@ class TestADiffThatIsMissingOrDropped:
 class TestUpdatesThatComeTwiceLateOrOutOfOrder:
     @pytest.mark.parametrize("end", [done("c", content=[words('{"ok":true}')]), done("c", content=[]), done("c")])
     async def test_the_end_of_a_call_does_not_take_its_diff_away(self, tmp_path: Path, end: dict) -> None:
-        """B12"""
+        """Public reports: B12."""
         async with puppet(tmp_path, [edit("c", "a.txt", "line 20", "x"), end], files={"a.txt": TEXT}) as live:
             await turn(live, BEFORE)
             assert lines(tools(live)["c"]) == ["-line 20", "+x"]
 
     async def test_new_content_of_a_running_call_replaces_the_old(self, tmp_path: Path) -> None:
-        """B13"""
+        """Public reports: B13."""
         seen: list[list[str]] = []
 
         class Eye(Onlooker):
@@ -149,7 +149,7 @@ class TestUpdatesThatComeTwiceLateOrOutOfOrder:
             assert seen[-1] == ["-line 3", "+new 3"]
 
     async def test_ids_that_repeat_are_two_cards_also_after_a_reload(self, tmp_path: Path) -> None:
-        """B15"""
+        """Public reports: B15."""
         first = [edit("edit:0", "a.txt", "line 20", "line twenty"), WRITE, done("edit:0")]
         second = [edit("edit:0", "b.txt", None, "b\n"), {"write": "b.txt", "text": "b\n"}, done("edit:0")]
         async with puppet(tmp_path, first, second, files={"a.txt": TEXT}) as live:
@@ -161,7 +161,7 @@ class TestUpdatesThatComeTwiceLateOrOutOfOrder:
             assert _cards(later) == told == [ONE_LINE, [("add", "b.txt", 1, 0)]]
 
     async def test_a_diff_is_found_although_the_file_held_it_before_the_first_word(self, tmp_path: Path) -> None:
-        """B16"""
+        """Public reports: B16."""
         late = start("c", title="Edit", kind="edit", status="pending", content=[])
         steps = [WRITE, done("c", content=[D], kind="edit", title="Edit"), {"sleep": 0.2}, late]
         async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
@@ -169,7 +169,7 @@ class TestUpdatesThatComeTwiceLateOrOutOfOrder:
             assert (tools(live)["c"].status, touched(tools(live)["c"], live)) == ("applied", ONE_LINE)
 
     async def test_what_comes_after_the_answer_is_the_turns_and_counted_and_shown(self, tmp_path: Path) -> None:
-        """B18"""
+        """Public reports: B18."""
         steps = [edit("c", "a.txt", "line 20", "line twenty"), {"end": "end_turn"}, {"sleep": 0.2}, WRITE, done("c")]
         async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
             await turn(live)
@@ -181,7 +181,7 @@ class TestUpdatesThatComeTwiceLateOrOutOfOrder:
     async def test_a_turn_is_not_over_before_all_that_came_before_its_answer_is_told(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """B19"""
+        """Public reports: B19."""
         steps = [edit("c", "a.txt", "line 20", "line twenty"), WRITE, done("c"), say("done")]
         async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
             append = live.session.log.append
@@ -198,7 +198,7 @@ class TestUpdatesThatComeTwiceLateOrOutOfOrder:
 
 class TestWrongTextsKindsAndPaths:
     async def test_three_edits_of_a_long_file_told_as_whole_texts_are_three_lines(self, tmp_path: Path) -> None:
-        """C24, C25, C37"""
+        """Public reports: C24, C25, C37."""
         text = "".join(f"line {number}\n" for number in range(1, 601))
         steps: list[dict] = []
         now = text
@@ -218,7 +218,7 @@ class TestWrongTextsKindsAndPaths:
             assert (detail.operation, detail.added, detail.removed) == ("modify", 3, 3)
 
     async def test_a_fragment_is_never_set_against_a_whole_file(self, tmp_path: Path) -> None:
-        """C26"""
+        """Public reports: C26."""
         text = "".join(f"l{number}\n" for number in range(1, 56))
         new = text.replace("l7\n", "")
         fragments = [start("c", kind="edit", content=[diff("a.txt", "l7\nl8\n", new)])]  # old a part, new the whole
@@ -240,14 +240,14 @@ class TestWrongTextsKindsAndPaths:
     async def test_deleted_and_emptied_are_two_things(
         self, tmp_path: Path, block: dict, step: dict, expected: str
     ) -> None:
-        """C27"""
+        """Public reports: C27."""
         steps = [start("c", kind="delete", content=[block]), step, done("c")]
         async with puppet(tmp_path, steps, files={"a.txt": "x\n"}) as live:
             await turn(live, {"a.txt": b"x\n"})
             assert _cards(live) == [[(expected, "a.txt", 0, 1)]]
 
     async def test_a_remark_at_the_end_of_a_patch_is_no_line_of_it(self, tmp_path: Path) -> None:
-        """C28"""
+        """Public reports: C28."""
         patch = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,2 +1,2 @@\n x\n-a\n+b\n\nMoved to: src/b.py"
         steps = [
             start("c", title="apply_patch", kind="edit", rawInput={"patch": patch}),
@@ -264,7 +264,7 @@ class TestWrongTextsKindsAndPaths:
 
     @pytest.mark.parametrize("other", ["./a.txt", "sub/../a.txt", "link/a.txt"])
     async def test_a_file_moved_onto_itself_is_an_edit(self, tmp_path: Path, other: str) -> None:
-        """C31"""
+        """Public reports: C31."""
         block = {**diff(other, "line 20", "line twenty"), "_meta": {"kind": "move", "oldPath": "{w}/a.txt"}}
         async with puppet(
             tmp_path, [start("c", kind="move", content=[block]), WRITE, done("c")], files={"a.txt": TEXT}
@@ -274,7 +274,7 @@ class TestWrongTextsKindsAndPaths:
             assert touched(tools(live)["c"], live) == ONE_LINE
 
     async def test_a_patch_is_read_from_the_message_also_where_its_file_is_gone(self, tmp_path: Path) -> None:
-        """C33"""
+        """Public reports: C33."""
         patch = "--- a/gone.py\n+++ b/gone.py\n@@ -7,2 +7,2 @@\n x\n-a\n+b\n"
         steps = [start("c", title="Edit", kind="edit", rawOutput={"diff": patch}), done("c")]
         async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
@@ -295,7 +295,7 @@ class TestPreviews:
     async def test_lf_texts_for_a_file_with_crlf_are_shown_by_the_matcher_that_judges_them(
         self, tmp_path: Path
     ) -> None:
-        """D42"""
+        """Public reports: D42."""
         asking = {"ask": {"toolCallId": "c", "kind": "edit", "content": [diff("a.txt", "a\nb\n", "a\nB\n")]}}
         steps = [asking, {"write": "a.txt", "text": "a\r\nB\r\n"}, done("c")]
         async with puppet(tmp_path, steps, files={"a.txt": b"a\r\nb\r\n"}, answers=[True]) as live:
@@ -305,7 +305,7 @@ class TestPreviews:
             assert tools(live)["c"].warnings == ()
 
     async def test_an_edit_that_stands_already_is_neither_an_error_nor_a_no(self, tmp_path: Path) -> None:
-        """D45"""
+        """Public reports: D45."""
         asking = {"ask": {"toolCallId": "c", "kind": "edit", "content": [diff("a.txt", None, NEW)]}}
         async with puppet(tmp_path, [asking, done("c")], files={"a.txt": NEW}, answers=[True]) as live:
             await turn(live, {"a.txt": NEW.encode()})
@@ -316,7 +316,7 @@ class TestPreviews:
 
 class TestReload:
     async def test_every_outcome_is_the_same_after_a_reload(self, tmp_path: Path) -> None:
-        """D49, E51, Q173"""
+        """Public reports: D49, E51, Q173."""
         steps = [
             edit("edit", "a.txt", "line 20", "line twenty"), WRITE, done("edit"),
             edit("write", "b.txt", None, "b\n"), {"write": "b.txt", "text": "b\n"}, done("write"),
@@ -337,7 +337,7 @@ class TestReload:
     async def test_a_surface_that_comes_in_the_middle_gets_the_cards_so_far_and_then_the_rest(
         self, tmp_path: Path
     ) -> None:
-        """E53, E54"""
+        """Public reports: E53, E54."""
         steps: list[dict] = []
         for number in range(4):
             name = f"f{number}.txt"
@@ -356,7 +356,7 @@ class TestReload:
             assert _applied(late) == ["c0", "c1", "c2", "c3"]
 
     async def test_what_an_attempt_left_open_is_closed_when_it_breaks_off(self, tmp_path: Path) -> None:
-        """E57"""
+        """Public reports: E57."""
         async with puppet(tmp_path, [edit("t1", "a.txt", "line 20", "x"), {"exit": 1}], files={"a.txt": TEXT}) as live:
             assert await turn(live) == "failed"
             assert tools(live)["t1"].status == "interrupted"
@@ -369,7 +369,7 @@ class TestReload:
 class TestTransportAndTruth:
     @pytest.mark.parametrize("size", [70_000, 3_000_000])
     async def test_a_long_line_is_normal(self, tmp_path: Path, size: int) -> None:
-        """P163"""
+        """Public reports: P163."""
         text = "x" * size + "\n"
         steps = [edit("c", "b.txt", None, text), {"write": "b.txt", "text": text}, done("c"), say("on")]
         async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
@@ -377,7 +377,7 @@ class TestTransportAndTruth:
             assert touched(tools(live)["c"], live) == [("add", "b.txt", 1, 0)]
 
     async def test_a_record_that_is_written_in_part_and_then_whole_counts_once(self, tmp_path: Path) -> None:
-        """P166"""
+        """Public reports: P166."""
         whole = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": {
             "sessionId": "puppet", "update": say("one")["send"]}})  # fmt: skip
         async with puppet(tmp_path, [{"raw": whole[:40]}, {"raw": whole}, say(" two")]) as live:
@@ -386,7 +386,7 @@ class TestTransportAndTruth:
             assert notices(live) == ["AGENT_MESSAGE"]
 
     async def test_a_small_change_of_a_large_file_is_a_small_record(self, tmp_path: Path) -> None:
-        """J112, P168"""
+        """Public reports: J112, P168."""
         old = "".join(f"line {number}\n" for number in range(200_000))
         new = old.replace("line 199999\n", "the end\n")
         whole = diff("big.txt", old, new)
@@ -403,7 +403,7 @@ class TestTransportAndTruth:
     async def test_a_success_that_changed_nothing_and_a_failure_that_did_are_told_as_they_are(
         self, tmp_path: Path
     ) -> None:
-        """Q173, Q174, Q175"""
+        """Public reports: Q173, Q174, Q175."""
         steps = [
             edit("no-op", "b.txt", None, "b\n"), done("no-op"), {"sleep": 0.2},
             edit("hook", "a.txt", "line 20", "line twenty", ), WRITE, update("hook", status="failed"), {"sleep": 0.2},

@@ -44,6 +44,7 @@ async def test_a_snippet_is_shown_with_its_place_in_the_file_before_it_is_allowe
 
 
 async def test_all_files_and_places_of_a_request_are_shown(tmp_path: Path) -> None:
+    """Public reports: D41."""
     blocks = [diff("a.txt", "line 3\n", "l3\n"), diff("b.txt", None, "b\n"), diff("a.txt", "line 30\n", "l30\n")]
     async with puppet(tmp_path, [ask("c", *blocks)], files={"a.txt": TEXT}, answers=[False]) as live:
         await turn(live, BEFORE)
@@ -57,6 +58,7 @@ async def test_all_files_and_places_of_a_request_are_shown(tmp_path: Path) -> No
 
 
 async def test_what_cannot_be_compared_is_said_and_not_offered_for_the_session(tmp_path: Path) -> None:
+    """Public reports: D42."""
     async with puppet(tmp_path, [ask("c", diff("a.txt", "not there", "x"))], files={"a.txt": TEXT}) as live:
         await turn(live, BEFORE)
         [request] = live.onlooker.asked
@@ -90,6 +92,7 @@ async def test_writing_something_else_than_was_allowed_is_marked(tmp_path: Path)
 
 
 async def test_a_rejected_edit_stays_readable_and_is_never_applied(tmp_path: Path) -> None:
+    """Public reports: D49, Q173."""
     steps = [ask("c", diff("a.txt", "line 20", "line twenty")), done("c")]
     async with puppet(tmp_path, steps, files={"a.txt": TEXT}, answers=[False]) as live:
         await turn(live, BEFORE)

@@ -77,6 +77,7 @@ REPORTS = {
 
 @pytest.mark.parametrize("steps", REPORTS.values(), ids=list(REPORTS))
 async def test_however_it_is_reported_the_card_is_the_change_on_disk(tmp_path: Path, steps: list[dict]) -> None:
+    """Public reports: A10, B12, B16, C24."""
     async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
         assert await turn(live, BEFORE) == "completed"
         [row] = tools(live).values()
@@ -88,6 +89,7 @@ async def test_however_it_is_reported_the_card_is_the_change_on_disk(tmp_path: P
 
 
 async def test_a_reported_edit_that_changed_nothing_is_not_applied(tmp_path: Path) -> None:
+    """Public reports: Q174."""
     async with puppet(tmp_path, [edit("c", "a.txt", "line 20", "x"), done("c")], files={"a.txt": TEXT}) as live:
         await turn(live, BEFORE)
         row = tools(live)["c"]
@@ -98,6 +100,7 @@ async def test_a_reported_edit_that_changed_nothing_is_not_applied(tmp_path: Pat
 
 
 async def test_a_failed_call_keeps_its_proposal_and_its_error(tmp_path: Path) -> None:
+    """Public reports: Q173."""
     steps = [edit("c", "a.txt", "gone", "x"), update("c", status="failed", content=[words("old text not found")])]
     async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
         await turn(live, BEFORE)
@@ -109,6 +112,7 @@ async def test_a_failed_call_keeps_its_proposal_and_its_error(tmp_path: Path) ->
 
 
 async def test_a_failed_call_shows_what_landed_all_the_same(tmp_path: Path) -> None:
+    """Public reports: Q175."""
     steps = [edit("c", "a.txt", "line 20", "line twenty"), WRITE, update("c", status="failed")]
     async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
         await turn(live, BEFORE)
@@ -117,6 +121,7 @@ async def test_a_failed_call_shows_what_landed_all_the_same(tmp_path: Path) -> N
 
 
 async def test_a_call_that_is_never_ended_is_unknown(tmp_path: Path) -> None:
+    """Public reports: A7."""
     async with puppet(tmp_path, [edit("c", "a.txt", "line 20", "x")], files={"a.txt": TEXT}) as live:
         await turn(live, BEFORE)
         assert (tools(live)["c"].status, tools(live)["c"].changes) == ("unknown", ())
@@ -132,6 +137,7 @@ async def test_a_call_that_is_never_ended_but_was_done_is_told_by_the_disk(tmp_p
 
 
 async def test_an_update_after_the_end_of_the_turn_lands_on_its_row(tmp_path: Path) -> None:
+    """Public reports: B18."""
     steps = [
         edit("c", "a.txt", "line 20", "line twenty"), {"end": "end_turn"}, {"sleep": 0.3}, WRITE, done("c"),
     ]  # fmt: skip
@@ -143,6 +149,7 @@ async def test_an_update_after_the_end_of_the_turn_lands_on_its_row(tmp_path: Pa
 
 
 async def test_ids_that_repeat_from_turn_to_turn_are_two_calls(tmp_path: Path) -> None:
+    """Public reports: B15."""
     first = [edit("edit:0", "a.txt", "line 20", "line twenty"), WRITE, done("edit:0")]
     second = [edit("edit:0", "b.txt", None, "b\n"), {"write": "b.txt", "text": "b\n"}, done("edit:0")]
     async with puppet(tmp_path, first, second, files={"a.txt": TEXT}) as live:
@@ -283,6 +290,7 @@ async def test_a_file_that_comes_and_goes_within_a_call_is_no_change(tmp_path: P
 
 
 async def test_a_block_without_its_new_text_is_malformed_and_not_empty(tmp_path: Path) -> None:
+    """Public reports: C34."""
     broken = {"type": "diff", "path": "{w}/a.txt", "oldText": "line 20"}
     async with puppet(tmp_path, [start("c", kind="edit", content=[broken]), done("c")], files={"a.txt": TEXT}) as live:
         await turn(live, BEFORE)
@@ -313,6 +321,7 @@ async def test_what_the_user_does_between_turns_is_not_the_agents(tmp_path: Path
 
 
 async def test_the_last_of_several_reports_is_the_one_that_is_shown(tmp_path: Path) -> None:
+    """Public reports: B13."""
     steps = [
         edit("c", "a.txt", "line 1\n", "first\n"), update("c", content=[diff("a.txt", "line 2\n", "second\n")]),
         update("c", content=[diff("a.txt", "line 3\n", "third\n")], status="failed"),
@@ -324,6 +333,7 @@ async def test_the_last_of_several_reports_is_the_one_that_is_shown(tmp_path: Pa
 
 
 async def test_repeated_finishes_are_one_and_a_later_one_that_differs_is_taken(tmp_path: Path) -> None:
+    """Public reports: B22."""
     end = words("x" * 6000 + "end")
     steps = [
         start("c", title="Say", kind="other"), done("c", content=[words("x" * 6000)]), {"sleep": 0.3},
@@ -339,6 +349,7 @@ async def test_repeated_finishes_are_one_and_a_later_one_that_differs_is_taken(t
 
 
 async def test_a_later_title_does_not_take_the_kind_away(tmp_path: Path) -> None:
+    """Public reports: B21."""
     steps = [start("c", title="edit", kind="edit"), update("c", title="a.txt"), done("c")]
     async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
         await turn(live, BEFORE)
@@ -349,6 +360,7 @@ async def test_a_later_title_does_not_take_the_kind_away(tmp_path: Path) -> None
 async def test_a_file_that_is_deleted_and_made_anew_in_one_call_is_one_change_against_the_old_text(
     tmp_path: Path,
 ) -> None:
+    """Public reports: C30."""
     steps = [shell("c", "./regenerate"), {"delete": "a.txt"}, {"write": "a.txt", "text": NEW}, done("c")]
     async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
         await turn(live, BEFORE)
@@ -359,6 +371,7 @@ async def test_a_file_that_is_deleted_and_made_anew_in_one_call_is_one_change_ag
 
 
 async def test_an_existing_empty_file_is_no_new_one(tmp_path: Path) -> None:
+    """Public reports: C39."""
     steps = [edit("c", "e.txt", "", "x\n"), {"write": "e.txt", "text": "x\n"}, done("c")]
     async with puppet(tmp_path, steps, files={"e.txt": ""}) as live:
         await turn(live, {"e.txt": b""})
@@ -366,6 +379,7 @@ async def test_an_existing_empty_file_is_no_new_one(tmp_path: Path) -> None:
 
 
 async def test_the_totals_of_a_turn_are_net_and_each_card_is_true_for_its_own_step(tmp_path: Path) -> None:
+    """Public reports: C36, C37."""
     steps = [
         edit("one", "a.txt", "a\n", "a\nb\n"), {"write": "a.txt", "text": "a\nb\n"}, done("one"), {"sleep": 1.0},
         edit("two", "a.txt", "a\nb\n", "a\nc\n"), {"write": "a.txt", "text": "a\nc\n"}, done("two"),
