@@ -1,10 +1,11 @@
-"""Photographs of a real terminal, for the documentation and for looking at the cards with one's own eyes.
+"""Photographs of a real terminal and a real browser, for the documentation and for looking with one's own eyes.
 
-    python docs/pictures/take.py                        all pictures (a turn, the demo, every card), into this folder
-    python docs/pictures/take.py out.png --theme light --columns 60 --lines 50 --command "redline demo"
+    python docs/pictures/take.py                        all pictures (the dashboard, a turn, the demo, every card)
+    python docs/pictures/page.py                        those of the dashboard
+    python docs/pictures/take.py out.png --theme light --columns 60 --lines 50 --command "redline demo --terminal"
 
-Needs Xvfb, xterm and ImageMagick's `import` (Debian: `apt-get install xvfb xterm imagemagick`) and a monospaced font
-with box-drawing characters.
+Those of the dashboard need a Chromium (tests/browser/chromium.py); the others need Xvfb, xterm and ImageMagick's
+`import` (Debian: `apt-get install xvfb xterm imagemagick`) and a monospaced font with box-drawing characters.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from page import take_pages
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -32,7 +35,7 @@ THEMES = {
     "no-color": ["-bg", "#1e1e1e", "-fg", "#d4d4d4"],
 }
 REDLINE = f"{shlex.quote(sys.executable)} -m redline"
-DEMO = f'D=$(mktemp -d); {REDLINE} demo --fast --data "$D"'
+DEMO = f'D=$(mktemp -d); {REDLINE} demo --terminal --fast --data "$D"'
 TURN = f'{DEMO} > /dev/null; clear; {REDLINE} show last --data "$D" --turn 1'
 PICTURES = {
     "turn": ("dark", 100, 82, TURN),
@@ -62,6 +65,7 @@ def main() -> None:
     if asked.out is not None:
         take(asked.out, asked.theme, asked.columns, asked.lines, asked.command)
         return
+    take_pages()
     for name, (theme, columns, lines, command) in PICTURES.items():
         take(HERE / f"{name}.png", theme, columns, lines, command)
 
