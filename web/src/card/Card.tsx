@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { Collapse } from "../app/Collapse.js";
 import { Icon } from "../app/Icon.js";
 import { DiffView } from "../diff/DiffView.js";
@@ -42,11 +42,15 @@ export function Card(props: CardProps): VNode {
   );
 }
 
+/** Files of a card that are listed without being asked. */
+const FILES = 50;
+
 function ManyFiles(props: CardProps): VNode {
   const t = messages();
   const { plan, row, turn, call } = props;
   const { session, keeper } = useReading();
   const head = useRef<HTMLDivElement>(null);
+  const [shown, setShown] = useState(FILES);
   const start = props.start ?? cardStart.value;
   const open = session.choices.choice(`card:${plan.key}`) ?? start === "full";
   const toggle = (): void => keeping(keeper(), head.current, () => session.choices.choose(`card:${plan.key}`, !open));
@@ -76,11 +80,23 @@ function ManyFiles(props: CardProps): VNode {
       <Collapse open={open}>
         {() => (
           <ul class="card-files">
-            {plan.changes.map((change) => (
+            {plan.changes.slice(0, shown).map((change) => (
               <li key={`${change.operation} ${change.path}`}>
                 <FileCard {...props} change={change} only={false} />
               </li>
             ))}
+            {plan.changes.length > shown && (
+              <li>
+                <button
+                  type="button"
+                  class="link-button more-files"
+                  data-part="more-files"
+                  onClick={() => keeping(keeper(), head.current, () => setShown(shown + FILES * 4))}
+                >
+                  {t.net.more(plan.changes.length - shown)}
+                </button>
+              </li>
+            )}
           </ul>
         )}
       </Collapse>

@@ -8,7 +8,8 @@ import { address, api, Refused } from "../wire/api.js";
 import type { StreamHello, StreamReset, StreamRows, StreamSessions, StreamState, StreamText } from "../wire/rows.js";
 import { Frame } from "./frame.js";
 
-export type Link = "connecting" | "open" | "lost" | "denied";
+/** `resting`: given up on purpose, while nobody looks. */
+export type Link = "connecting" | "open" | "resting" | "lost" | "denied";
 
 export type StreamEvent =
   | { type: "rows"; data: StreamRows }
@@ -22,6 +23,8 @@ export type Cursor = () => number;
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 10_000;
+/** A browser opens few connections to one server, for all tabs together: a tab that is hidden so long gives its up. */
+const HIDDEN_REST = 10_000;
 
 export class Connection {
   readonly link: Signal<Link> = signal("connecting");
@@ -46,14 +49,17 @@ export class Connection {
   start(): void {
     this.#connect();
     addEventListener("online", () => this.again());
+    let rest: ReturnType<typeof setTimeout> | undefined;
     document.addEventListener("visibilitychange", () => {
-      if (!document.hidden && this.link.peek() === "lost") this.again();
+      clearTimeout(rest);
+      if (document.hidden) rest = setTimeout(() => this.#rest(), HIDDEN_REST);
+      else this.again();
     });
   }
 
   /** Connects at once, instead of when the wait is over. */
   again(): void {
-    if (this.link.peek() === "open") return;
+    if (this.link.peek() === "open" || this.link.peek() === "connecting") return;
     this.#wait = FIRST_WAIT;
     this.#connect();
   }
@@ -97,6 +103,14 @@ export class Connection {
       .map(([session, cursor]) => ({ session, after: cursor() }));
     const unsubscribe = [...this.#asked].filter((session) => !this.#cursors.has(session));
     if (subscribe.length + unsubscribe.length > 0) this.#tell({ subscribe, unsubscribe });
+  }
+
+  #rest(): void {
+    clearTimeout(this.#retry);
+    this.#source?.close();
+    this.#source = null;
+    this.#stream = null;
+    if (this.link.peek() === "open") this.link.value = "resting";
   }
 
   /** Not left to the browser: after an answer other than a stream it would never try again. */

@@ -97,6 +97,24 @@ describe("the stream", () => {
     expect(seen).toHaveLength(1);
   });
 
+  it("is given up by a tab that nobody looks at, and taken up when somebody does", async () => {
+    const connection = connect();
+    connection.subscribe("s1", () => 7);
+    sources[0]?.say("hello", { stream: "one" });
+    const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+    document.dispatchEvent(new Event("visibilitychange"));
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(sources[0]?.closed).toBe(false);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(sources[0]?.closed).toBe(true);
+    expect(sources).toHaveLength(1);
+    expect(connection.link.value).toBe("resting");
+    hidden.mockReturnValue(false);
+    document.dispatchEvent(new Event("visibilitychange"));
+    expect(decodeURIComponent(sources[1]?.url ?? "")).toContain("sessions=s1:7");
+    hidden.mockRestore();
+  });
+
   it("says so where it has no access any more, and goes on trying", async () => {
     const connection = connect();
     denied = true;
