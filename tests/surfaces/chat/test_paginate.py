@@ -112,6 +112,18 @@ def test_a_reply_that_is_still_written_changes_only_its_last_message(platform: P
         before = now
 
 
+@pytest.mark.parametrize("platform", PLATFORMS, ids=lambda one: one.name)
+def test_a_text_is_measured_as_it_is_sent(platform: Platform) -> None:
+    """2,850 characters that grow to more than 4,500 when they are escaped."""
+    line = "+<!channel> <@U123> a && b <&> "
+    text = (line * 100)[:2850]
+    pages = paginate([Verbatim(text, head="Edited a", label="a"), Text(text)], platform.measure)
+    messages = _messages(pages)
+    assert all(platform.size(message) <= platform.limit for message in messages)
+    assert rejoined(messages, platform) == text
+    assert any(text[:1000] in read for message in messages for kind, read in platform.read(message) if kind == "prose")
+
+
 def test_a_file_comes_before_the_buttons_that_follow_it() -> None:
     buttons = Buttons("t", (Choice("yes", "Yes"),))
     pages = paginate([Text("May this be done?"), File("a.diff", b""), buttons], PLATFORMS[0].measure)

@@ -17,10 +17,11 @@ from redline.surfaces.chat import cards
 from redline.surfaces.chat.cards import Setting
 from redline.surfaces.chat.paginate import paginate
 from redline.surfaces.chat.parts import Buttons, File, Message, Part, Text, Verbatim
-from redline.surfaces.chat.rows import TurnParts, question, reply
+from redline.surfaces.chat.rows import TurnParts, plan, question, reply
 from redline.tools.builtin import builtin_toolset
 from redline.tools.permission import PermissionRequest
 from redline.transcript.fold import rows
+from redline.transcript.rows import PlanRow
 from surfaces.chat.readback import PLATFORMS, Platform, rejoined
 
 PRESENT = builtin_toolset().by_name
@@ -180,6 +181,16 @@ class TestTruth:
             content=[{"type": "text", "text": "1\n" * 50 + "boom \x1b[31m\n"}],
         )  # fmt: skip
         assert "make" in said(made(log))
+
+    def test_a_plan_stands_at_the_end_of_a_running_turn_only(self) -> None:
+        log = Log()
+        log.add(
+            "plan/updated", entries=[{"content": "look", "status": "completed"}, {"content": "do", "status": "pending"}]
+        )
+        (row,) = rows(log.events, PRESENT)
+        assert isinstance(row, PlanRow)
+        assert made(log) == []
+        assert plan(row) == Text("Plan\n✓ look\n○ do")
 
     def test_the_net_list_closes_the_turn(self) -> None:
         log = Log()

@@ -52,7 +52,7 @@ class TurnParts:
         self._changes: list[FileChange] = []
 
     def add(self, row: AnyRow, *, typed_here: bool = False) -> None:
-        """`typed_here`: of a prompt, the chat itself shows it already."""
+        """`typed_here`: of a prompt, the chat itself shows it already. Thoughts are left out, and plans: see `plan`."""
         self._changes += getattr(row, "changes", ())
         match row:
             case UserRow() if not typed_here:
@@ -69,8 +69,6 @@ class TurnParts:
                 self._landed(
                     [(change, words.DONE[change.operation], words.found_word(row, change)) for change in row.changes]
                 )
-            case PlanRow():
-                self.parts.append(Text("\n".join(_plan(row.entries))))
             case NoticeRow():
                 self.parts.append(problem(row.problem, "" if row.level == "info" else "▲ "))
             case TurnEndRow():
@@ -197,6 +195,13 @@ def turn_end(row: TurnEndRow, setting: Setting) -> Iterator[Part]:
         yield problem(row.error)
 
 
+def plan(row: PlanRow) -> Text:
+    """For the tail of a running turn: a plan changes all the time, and only the newest one is of use."""
+    signs = {"completed": "✓", "in_progress": "▸"}
+    lines = (f"{signs.get(one.get('status', ''), '○')} {visible_prose(one.get('content', ''))}" for one in row.entries)
+    return Text("\n".join(["Plan", *lines]))
+
+
 def problem(found: Problem, sign: str = "▲ ") -> Text:
     remedy = f"\n{visible_prose(found.remedy)}" if found.remedy else ""
     return Text(f"{sign}{visible(found.code)}: {visible_prose(found.message)}{remedy}")
@@ -216,13 +221,6 @@ def _net(totals: Sequence[NetTotal], setting: Setting, *, partial: bool) -> Iter
 def _prose(text: str) -> list[Part]:
     text = visible_prose(text).strip("\n")
     return [Text(text)] if text.strip() else []
-
-
-def _plan(entries: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    yield "Plan"
-    for entry in entries:
-        sign = {"completed": "✓", "in_progress": "▸"}.get(entry.get("status", ""), "○")
-        yield f"{sign} {visible_prose(entry.get('content', ''))}"
 
 
 def _output(text: str) -> list[Part]:

@@ -16,7 +16,7 @@ from redline.surfaces.chat.places import Begun
 from redline.surfaces.order import InOrder
 from redline.surfaces.visible import visible
 from redline.tools.permission import PermissionRequest
-from redline.transcript.rows import AgentRow, PermissionRow, ToolRow, TurnEndRow, UserRow, tool_row_id
+from redline.transcript.rows import AgentRow, PermissionRow, PlanRow, ToolRow, TurnEndRow, UserRow, tool_row_id
 from redline.views import TerminalCall
 
 if TYPE_CHECKING:
@@ -229,9 +229,11 @@ class _Turn:
         self._setting = setting
         self._order = InOrder()
         self._running = True
+        self._plan: PlanRow | None = None
 
     def take(self, rows: Sequence[AnyRow], state: SessionState) -> None:
         self._running = state.running
+        self._plan = next((row for row in reversed(rows) if isinstance(row, PlanRow)), self._plan)
         self._order.take(rows, state)
         for row in self._order.ready():
             self.parts.add(row, typed_here=self.begun.typed)
@@ -246,6 +248,8 @@ class _Turn:
             parts += made_from.reply(rows[0].text, [], self._setting.workspace)
         if not self._running:
             return parts
+        if self._plan is not None and self._plan.entries:
+            parts.append(made_from.plan(self._plan))
         doing = "Working"
         for row in rows:
             if isinstance(row, ToolRow):
