@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from contextlib import asynccontextmanager
@@ -12,7 +13,7 @@ from captures.recorded import Onlooker, Stage, on_disk, replayed, stage
 from redline.transcript.rows import AgentRow, FoundRow, NoticeRow, ToolRow, TurnEndRow
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 PUPPET = Path(__file__).with_name("puppet.py")
 
@@ -50,6 +51,15 @@ async def turn(live: Stage, before: Mapping[str, bytes] | None = None) -> str:
         landed = live.conversation.transcript.landed()
         assert replayed(before, landed, live.workspace, live) == on_disk(live.workspace)
     return stop.reason
+
+
+async def until(happened: Callable[[], Any]) -> None:
+    """Wait for what a test needs, thirty seconds at most."""
+    for _ in range(3000):
+        if happened():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not happen within thirty seconds")
 
 
 def start(call: str, **fields: Any) -> dict[str, Any]:

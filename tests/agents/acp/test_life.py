@@ -30,6 +30,7 @@ from agents.acp.puppetry import (
     tools,
     touched,
     turn,
+    until,
     update,
 )
 from captures.recorded import Onlooker
@@ -44,19 +45,11 @@ WRITE = {"write": "a.txt", "text": NEW}
 ONE_LINE = [("modify", "a.txt", 1, 1)]
 
 
-async def _until(happened: Any) -> None:
-    for _ in range(3000):
-        if happened():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not happen within thirty seconds")
-
-
 async def test_stopping_a_turn_is_told_to_the_agent_and_closes_its_calls(tmp_path: Path) -> None:
     steps = [shell("c", "make"), WRITE, say("working"), {"wait_cancel": True}]
     async with puppet(tmp_path, steps, [say("here")], files={"a.txt": TEXT}) as live:
         running = asyncio.create_task(turn(live))
-        await _until(lambda: "c" in tools(live))
+        await until(lambda: "c" in tools(live))
         await live.conversation.cancel()
         assert await running == "cancelled"
         assert (tools(live)["c"].status, touched(tools(live)["c"], live)) == ("cancelled", ONE_LINE)
@@ -68,7 +61,7 @@ async def test_an_agent_that_does_not_stop_is_ended(tmp_path: Path) -> None:
     steps = [shell("c", "make"), {"hang": True}]
     async with puppet(tmp_path, steps, files={"a.txt": TEXT}, options={"cancel_seconds": 0.2}) as live:
         running = asyncio.create_task(turn(live))
-        await _until(lambda: "c" in tools(live))
+        await until(lambda: "c" in tools(live))
         await live.conversation.cancel()
         assert await running == "cancelled"
         assert tools(live)["c"].status == "cancelled"
@@ -85,7 +78,7 @@ async def test_a_new_prompt_withdraws_an_open_question(tmp_path: Path) -> None:
     steps = [{"ask": {"toolCallId": "c", "kind": "edit", "content": [diff("a.txt", "line 20", "x")]}}, WRITE, done("c")]
     async with puppet(tmp_path, steps, [], files={"a.txt": TEXT}, onlooker=Silent()) as live:
         running = asyncio.create_task(turn(live))
-        await _until(lambda: live.onlooker.asked)
+        await until(lambda: live.onlooker.asked)
         assert await turn(live, BEFORE) == "completed"
         assert await running == "cancelled"
         assert (tools(live)["c"].status, tools(live)["c"].changes) == ("cancelled", ())
@@ -323,12 +316,12 @@ async def test_what_changed_before_a_kill_is_found_at_the_next_start_and_no_chil
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
     assert process.stdout is not None
     session = (await process.stdout.readline()).decode().strip()
-    await _until(lambda: (tmp_path / "workspace/a.txt").read_text() == NEW)
+    await until(lambda: (tmp_path / "workspace/a.txt").read_text() == NEW)
     children = _descendants(process.pid)
     assert len(children) >= 4
     process.send_signal(signal.SIGKILL)
     await process.wait()
-    await _until(lambda: not any(map(_is_alive, children)))
+    await until(lambda: not any(map(_is_alive, children)))
 
     (tmp_path / "script.json").write_text("{}")
     async with puppet(tmp_path, [], session=session) as later:
@@ -379,7 +372,7 @@ async def test_a_call_is_told_soon_after_its_end_and_not_only_at_the_end_of_the_
     async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
         begun = time.monotonic()
         running = asyncio.create_task(turn(live))
-        await _until(lambda: tools(live).get("c") and tools(live)["c"].status == "applied")
+        await until(lambda: tools(live).get("c") and tools(live)["c"].status == "applied")
         assert not running.done()
         assert time.monotonic() - begun < 25
         await running

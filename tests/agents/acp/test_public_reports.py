@@ -22,6 +22,7 @@ from agents.acp.puppetry import (
     tools,
     touched,
     turn,
+    until,
     update,
     words,
 )  # fmt: skip
@@ -173,9 +174,9 @@ class TestUpdatesThatComeTwiceLateOrOutOfOrder:
         steps = [edit("c", "a.txt", "line 20", "line twenty"), {"end": "end_turn"}, {"sleep": 0.2}, WRITE, done("c")]
         async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
             await turn(live)
-            await _until(lambda: tools(live)["c"].status == "applied")
+            await until(lambda: tools(live)["c"].status == "applied")
             assert [(net.added, net.removed) for net in ends(live)[0].net] == [(1, 1)]
-            await _until(lambda: any(getattr(row, "status", "") == "applied" for row in live.onlooker.rows.values()))
+            await until(lambda: any(getattr(row, "status", "") == "applied" for row in live.onlooker.rows.values()))
             assert not found(live)
 
     async def test_a_turn_is_not_over_before_all_that_came_before_its_answer_is_told(
@@ -348,7 +349,7 @@ class TestReload:
         class Gate(Onlooker):
             async def ask(self, request: Any) -> Any:
                 live.conversation.attach(late, after=0)
-                await _until(lambda: _applied(late) == ["c0", "c1"])
+                await until(lambda: _applied(late) == ["c0", "c1"])
                 return await super().ask(request)
 
         async with puppet(tmp_path, steps, files={}, onlooker=Gate([True])) as live:
@@ -427,11 +428,3 @@ def _cards(live: Stage) -> list[list[tuple[str, str, int, int]]]:
 
 def _applied(surface: Onlooker) -> list[str]:
     return sorted(row.call for row in surface.rows.values() if isinstance(row, ToolRow) and row.status == "applied")
-
-
-async def _until(happened: Any) -> None:
-    for _ in range(3000):
-        if happened():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not happen within thirty seconds")

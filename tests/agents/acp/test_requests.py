@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.acp.puppetry import done, edit, found, puppet, said, start, tools, touched, turn
+from agents.acp.puppetry import done, edit, found, puppet, said, start, tools, touched, turn, until
 from captures.recorded import Onlooker
 from redline.files import mutation
 
@@ -276,3 +277,25 @@ async def test_what_the_agent_writes_at_the_same_moment_is_neither_lost_nor_an_e
         assert "result" in answers(live)[0]
         row = tools(live)["c"]
         assert (row.status, touched(row, live)) == ("applied", ONE_LINE)
+
+
+@pytest.mark.parametrize("dies", [False, True], ids=["the user stops it", "the agent dies"])
+async def test_a_turn_that_ends_withdraws_the_question_about_a_write(tmp_path: Path, dies: bool) -> None:
+    class Silent(Onlooker):
+        async def ask(self, request: Any) -> Any:
+            self.asked.append(request)
+            await asyncio.Event().wait()
+
+    asking = {"jsonrpc": "2.0", "id": "w", "method": "fs/write_text_file", "params": {
+        "sessionId": "puppet", "path": "{w}/a.txt", "content": NEW}}  # fmt: skip
+    steps = [{"raw": json.dumps(asking)}, {"sleep": 0.5}, {"exit": 1} if dies else {"wait_cancel": True}]
+    async with puppet(tmp_path, steps, [], files={"a.txt": TEXT}, onlooker=Silent()) as live:
+        running = asyncio.create_task(turn(live, BEFORE))
+        await until(lambda: live.onlooker.asked)
+        if not dies:
+            await live.conversation.cancel()
+        assert await running == ("failed" if dies else "cancelled")
+        [row] = tools(live).values()
+        assert (row.status, row.changes) == ("cancelled", ())
+        (tmp_path / "script.json").write_text("{}")
+        assert await turn(live, BEFORE) == "completed"
