@@ -49,7 +49,7 @@ export default defineConfig({
   },
   server: { proxy: { "/api": "http://127.0.0.1:8765" } },
   test: {
-    environment: "happy-dom",
+    environment: "node",
     include: ["test/**/*.test.{ts,tsx}"],
   },
 });

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { processFile } from "@pierre/diffs";
 import { describe, expect, it } from "vitest";
 import { metadataOf } from "../../src/diff/metadata.js";

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { effect } from "@preact/signals";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Choices } from "../../src/settings/choices.js";
