@@ -108,6 +108,8 @@ def _rich_blocks(blocks: list[dict[str, Any]]) -> Read:
 
 
 def _rich_text(text: Any) -> str:
+    if isinstance(text, list):
+        return "".join(_rich_text(one) for one in text)
     return text if isinstance(text, str) else _rich_text(text["text"])
 
 

@@ -76,7 +76,7 @@ def _random_parts(of: random.Random, count: int) -> list[Part]:
         lines = "\n".join(cards.visible_lines(_line(of)) for _ in range(of.randrange(1, 40)))
         kind = of.randrange(8)
         if kind < 3:
-            parts.append(Text(lines or "x", of.choice(["plain", "strong", "quiet"])))
+            parts.append(Text(lines or "x", of.choice(["plain", "strong", "quiet", "reply"])))
         elif kind < 6:
             parts.append(Verbatim(lines or "x", head="Edited a.py", label="a.py"))
         elif kind == 6:
@@ -94,6 +94,8 @@ def test_pages_that_are_full_do_not_change_while_the_end_grows(platform: Platfor
         before: list[Page] = []
         for count in range(1, len(parts) + 1):
             now = paginate(parts[:count], platform.measure)
+            assert all(platform.size(message) <= platform.limit for message in _messages(now))
+            assert all(platform.parts(message) <= platform.parts_limit for message in _messages(now))
             kept = [page for page in before if isinstance(page, Message)][:-1]
             assert [page for page in now if isinstance(page, Message)][: len(kept)] == kept
             assert [page for page in now if isinstance(page, File)] == [

@@ -216,9 +216,9 @@ class TestReplies:
     def test_code_blocks_are_blocks_and_all_else_is_text(self) -> None:
         parts = reply("*See* <@U1>\n\n````python\nprint('```')\n````\nend", [], WORKSPACE)
         assert parts == [
-            Text("*See* <@U1>"),
+            Text("*See* <@U1>", "reply"),
             Verbatim("print('```')", label="The block", language="python"),
-            Text("end"),
+            Text("end", "reply"),
         ]
 
     def test_a_block_that_is_still_written_is_a_block(self) -> None:

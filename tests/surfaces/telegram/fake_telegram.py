@@ -255,6 +255,8 @@ def _walk(blocks: list[dict[str, Any]], texts: list[str]) -> int:
 
 
 def _plain(text: Any) -> str:
+    if isinstance(text, list):
+        return "".join(_plain(one) for one in text)
     return text if isinstance(text, str) else _plain(text["text"])
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Tone = Literal["plain", "strong", "quiet"]
+Tone = Literal["plain", "strong", "quiet", "reply"]
+"""`reply`: what an agent wrote, of which `spans.spans` finds what is strong or code."""
 
 
 @dataclass(frozen=True, slots=True)

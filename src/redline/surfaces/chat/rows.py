@@ -139,8 +139,8 @@ class TurnParts:
 
 
 def reply(text: str, changes: Sequence[FileChange], workspace: str) -> list[Part]:
-    """What an agent wrote: sentences as they are, since nothing in them is markup; code blocks as blocks. A diff that
-    says no more than the cards of the turn is folded away."""
+    """What an agent wrote: sentences, and code blocks as blocks. A diff that says no more than the cards of the turn is
+    folded away."""
     covered = set(covered_fences(text, changes, Path(workspace) if workspace else None))
     parts: list[Part] = []
     place = 0
@@ -220,7 +220,7 @@ def _net(totals: Sequence[NetTotal], setting: Setting, *, partial: bool) -> Iter
 
 def _prose(text: str) -> list[Part]:
     text = visible_prose(text).strip("\n")
-    return [Text(text)] if text.strip() else []
+    return [Text(text, "reply")] if text.strip() else []
 
 
 def _output(text: str) -> list[Part]:

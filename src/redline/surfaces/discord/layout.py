@@ -16,6 +16,7 @@ import discord
 
 from redline.surfaces.chat.paginate import Measure
 from redline.surfaces.chat.parts import Buttons, Message, Text, Verbatim
+from redline.surfaces.chat.spans import Span, spans
 
 if TYPE_CHECKING:
     from redline.surfaces.chat.parts import Choice
@@ -75,12 +76,20 @@ def text(piece: Text | Verbatim) -> str:
     if isinstance(piece, Verbatim):
         head = f"**{escaped(piece.head)}**\n" if piece.head else ""
         return head + fenced(piece.text, piece.language)
+    if piece.tone == "reply":
+        return "".join(_styled(span) for span in spans(piece.text))
     lines = escaped(piece.text).split("\n")
     if piece.tone == "quiet":
         return "\n".join(f"*{line}*" if line.strip() else line for line in lines)
     if piece.tone == "strong":
         return "\n".join(f"**{line}**" if line.strip() else line for line in lines)
     return "\n".join(lines)
+
+
+def _styled(span: Span) -> str:
+    if span.style == "code":
+        return f"`{span.text}`"  # it holds no backtick
+    return f"**{escaped(span.text)}**" if span.style == "strong" else escaped(span.text)
 
 
 def _row(buttons: Buttons) -> discord.ui.ActionRow[discord.ui.LayoutView]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from redline.surfaces.chat.paginate import Measure
 from redline.surfaces.chat.parts import Buttons, Message, Text, Verbatim
+from redline.surfaces.chat.spans import spans
 
 if TYPE_CHECKING:
     from redline.surfaces.chat.parts import Choice, Piece
@@ -23,6 +24,8 @@ LIMIT = 12_000
 BLOCKS = 48
 _FRAME = 220
 """JSON of one block around its text, with a head's."""
+_ELEMENT = 64
+"""JSON of one element around its text."""
 
 
 def size(text: str) -> int:
@@ -31,7 +34,12 @@ def size(text: str) -> int:
     return len(json.dumps(text, ensure_ascii=False).encode()) - 2 + grown
 
 
-MEASURE = Measure(limit=LIMIT, pieces=BLOCKS, prose=size, lines=size, frame=_FRAME)
+def _prose(text: str) -> int:
+    """Each change of style is an element of its own."""
+    return size(text) + _ELEMENT * (text.count("`") + text.count("*") + text.count("#"))
+
+
+MEASURE = Measure(limit=LIMIT, pieces=BLOCKS, prose=_prose, lines=size, frame=_FRAME)
 
 
 def blocks(message: Message, *, languages: bool = True) -> list[dict[str, Any]]:
@@ -57,25 +65,33 @@ def _first_line(piece: Text | Verbatim) -> str:
 def _block(piece: Piece, *, languages: bool) -> dict[str, Any]:
     match piece:
         case Text():
-            style = {"strong": {"bold": True}, "quiet": {"italic": True}}.get(piece.tone)
-            return {"type": "rich_text", "elements": [_section(piece.text, style)]}
+            return {"type": "rich_text", "elements": [_section(_styled(piece))]}
         case Verbatim():
             preformatted: dict[str, Any] = {
                 "type": "rich_text_preformatted", "elements": [{"type": "text", "text": piece.text}],
             }  # fmt: skip
             if piece.language and languages:
                 preformatted["language"] = piece.language
-            head = [_section(piece.head, {"bold": True})] if piece.head else []
+            head = [_section([_text(piece.head, "bold")])] if piece.head else []
             return {"type": "rich_text", "elements": [*head, preformatted]}
         case Buttons():
             return {"type": "actions", "elements": [_button(piece.token, choice) for choice in piece.choices]}
 
 
-def _section(text: str, style: dict[str, bool] | None) -> dict[str, Any]:
+def _section(elements: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "rich_text_section", "elements": elements}
+
+
+def _styled(piece: Text) -> list[dict[str, Any]]:
+    if piece.tone == "reply":
+        styles = {"strong": "bold", "code": "code", "": ""}
+        return [_text(span.text, styles[span.style]) for span in spans(piece.text)]
+    return [_text(piece.text, {"strong": "bold", "quiet": "italic"}.get(piece.tone, ""))]
+
+
+def _text(text: str, style: str) -> dict[str, Any]:
     element: dict[str, Any] = {"type": "text", "text": text}
-    if style:
-        element["style"] = style
-    return {"type": "rich_text_section", "elements": [element]}
+    return {**element, "style": {style: True}} if style else element
 
 
 def _button(token: str, choice: Choice) -> dict[str, Any]:

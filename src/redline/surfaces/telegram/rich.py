@@ -19,11 +19,13 @@ from aiogram.types import (
     InputRichBlockPreformatted,
     InputRichMessage,
     RichTextBold,
+    RichTextCode,
     RichTextItalic,
 )
 
 from redline.surfaces.chat.paginate import Measure
 from redline.surfaces.chat.parts import Buttons, Message, Text, Verbatim
+from redline.surfaces.chat.spans import Span, spans
 
 if TYPE_CHECKING:
     from aiogram.types import InputRichBlockUnion, RichTextUnion
@@ -92,6 +94,8 @@ def _blocks(piece: Piece) -> list[InputRichBlockUnion]:
                 styled = RichTextBold(text=piece.text)
             elif piece.tone == "quiet":
                 styled = RichTextItalic(text=piece.text)
+            elif piece.tone == "reply":
+                styled = [_rich(span) for span in spans(piece.text)]
             return [InputRichBlockParagraph(text=styled)]
         case Verbatim():
             lines = InputRichBlockPreformatted(text=piece.text, language=piece.language or None)
@@ -103,7 +107,18 @@ def _blocks(piece: Piece) -> list[InputRichBlockUnion]:
             return []
 
 
+def _rich(span: Span) -> RichTextUnion:
+    styles = {"strong": RichTextBold, "code": RichTextCode}
+    return styles[span.style](text=span.text) if span.style else span.text
+
+
 def _html(piece: Text | Verbatim) -> str:
+    if isinstance(piece, Text) and piece.tone == "reply":
+        tags = {"strong": "b", "code": "code"}
+        return "".join(
+            f"<{tags[span.style]}>{escaped(span.text)}</{tags[span.style]}>" if span.style else escaped(span.text)
+            for span in spans(piece.text)
+        )
     if isinstance(piece, Text):
         tag = {"strong": "b", "quiet": "i"}.get(piece.tone)
         return f"<{tag}>{escaped(piece.text)}</{tag}>" if tag else escaped(piece.text)
