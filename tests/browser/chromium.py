@@ -43,7 +43,7 @@ def find() -> str | None:
     """The path of a Chromium; None: there is none."""
     named = os.environ.get("REDLINE_CHROMIUM")
     if named:
-        return named
+        return shutil.which(named)
     for name in NAMES:
         if found := shutil.which(name):
             return found

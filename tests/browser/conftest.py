@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from browser import chromium
 from browser.house import House, Server
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 PICTURES = Path(__file__).with_name("pictures")
 """Where screenshots are kept, git-ignored."""
+
+expect.set_options(timeout=20_000)  # milliseconds; only what fails waits so long, and a shared machine can be slow
 
 THEMES = ("light", "dark")
 WIDTHS = (1280, 390)

@@ -55,7 +55,7 @@ class Visitor:
     def window(self) -> Page:
         """One more tab of the same visitor."""
         page = self.context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)
         page.on("console", self._heard)
         page.on("pageerror", lambda error: self._complain(f"error in the page: {error}"))
         page.on("request", self._asked)
