@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from redline.changes.record import FileChange
     from redline.sessions.redaction import Redactor
+    from redline.workspace.state import State
     from redline.workspace.store import ByteStore
 
 _EVERY = 256
@@ -57,6 +58,8 @@ class Lookout:
         self._absent: set[bytes] = set()
         self._rules: object = None
         self._rule_files: list[Path] = []
+        self._since = 0
+        """When the turn began, in ns since 1970; 0: nobody said."""
         self._slow = 0
         self._own = _OwnChanges()
 
@@ -216,10 +219,15 @@ class Lookout:
             state = self._survey.read(path)
             if state.kind == "none":
                 self._absent.add(path)
-            elif state.kind in ("file", "symlink", "large"):
+            elif state.kind in ("file", "symlink", "large") and not (
+                self._since and _changed_since(state, self._since)
+            ):
                 if state.data is not None:
                     self._store.put(self._session, state.data)
                 self._survey.take(path, state)
+
+    def begin_turn(self) -> None:
+        self._since = time.time_ns()
 
     def keep(self) -> None:
         self._survey.keep_rest()
@@ -284,12 +292,11 @@ class Lookout:
 
     def _guess(self, path: bytes) -> list[Difference]:
         """Of a file that was never looked at: whether it changed its own times tell, what it was nothing does."""
-        swept_at = self._snapshot.swept_at
         [*differences] = self._survey.differences([path])
         if not differences:
             return []
         state = differences[0].after
-        if state.facts is not None and state.facts.st_ctime_ns < swept_at:
+        if state.facts is not None and not _changed_since(state, self._since or self._snapshot.swept_at):
             if state.data is not None:
                 self._store.put(self._session, state.data)
             return []
@@ -404,6 +411,10 @@ class _OwnChanges:
                 snapshot.put(path, entry)
             snapshot.large.pop(path, None)
         self._accepted.clear()
+
+
+def _changed_since(state: State, moment: int) -> bool:
+    return state.facts is not None and state.facts.st_ctime_ns >= moment
 
 
 def _facts(path: Path) -> tuple[int, int, int] | None:

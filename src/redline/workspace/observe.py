@@ -109,6 +109,10 @@ class Observer:
         nothing: list[Found] = []
         return await self._with(lambda lookout: lookout.look(names, old), nothing)
 
+    async def begin_turn(self) -> None:
+        """What a file that sweeps do not see, and that is named from now on, was changed since then is of this turn."""
+        await self._with(Lookout.begin_turn, None)
+
     async def note(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         """Remember files that sweeps do not see (ignored, outside, past the limits) as they are now, so that a later
         `look` can tell what was there before. For the paths that a call names, before it runs."""

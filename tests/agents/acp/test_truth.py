@@ -389,3 +389,55 @@ async def test_the_totals_of_a_turn_are_net_and_each_card_is_true_for_its_own_st
         assert {call: touched(row, live)[0][2:] for call, row in tools(live).items()} == {"one": (1, 0), "two": (1, 1)}
         [net] = ends(live)[0].net
         assert (net.added, net.removed) == (1, 0)
+
+
+async def test_a_claim_that_the_disk_refutes_stays_named_while_another_call_is_open(tmp_path: Path) -> None:
+    steps = [
+        edit("open", "d.txt", None, "never\n"),
+        edit("ghost", "ghost.txt", None, "boo\n"), done("ghost"),
+        edit("kept", "b.txt", "b", "c"), done("kept"),
+        start("half", title="Edit", kind="edit", content=[
+            diff("a.txt", "line 20", "line twenty"), diff("ghost.txt", None, "boo\n")]),
+        WRITE, done("half"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT, "b.txt": "b\n"}) as live:
+        await turn(live, {"a.txt": TEXT.encode(), "b.txt": b"b\n"})
+        rows = tools(live)
+        assert (
+            rows["ghost"].warnings
+            == rows["kept"].warnings
+            == ("The agent reported a change; nothing changed on disk.",)
+        )
+        assert touched(rows["half"], live) == ONE_LINE
+        [said] = rows["half"].warnings
+        assert "ghost.txt, too; nothing changed there" in said
+        [never] = rows["open"].proposed
+        assert (rows["open"].status, never.operation) == ("unknown", "add")
+        assert "nothing of what it announced changed on disk" in str(rows["open"].error)
+
+
+async def test_a_file_outside_that_is_named_only_afterwards_has_its_card(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.txt"
+    steps = [
+        edit("open", "d.txt", None, "never\n"),
+        start("c"), {"write": str(outside), "text": "out\n"},
+        done("c", content=[diff("../outside.txt", None, "out\n")]),
+        start("lie"), done("lie", content=[diff("../nowhere.txt", None, "x\n")]),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps) as live:
+        await turn(live)
+        rows = tools(live)
+        assert [change.path for change in rows["c"].changes] == [str(outside)]
+        assert rows["c"].warnings == ()
+        assert rows["lie"].warnings == ("The agent reported a change; nothing changed on disk.",)
+
+
+async def test_a_call_that_names_its_file_late_has_its_change_beside_two_commands(tmp_path: Path) -> None:
+    steps = [
+        shell("p1", "make one"), shell("p2", "make two"), {"write": "p1.txt", "text": "1\n"}, WRITE, done("p1"),
+        done("p2"), edit("late", "a.txt", "line 20", "line twenty"), done("late"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, BEFORE)
+        assert (touched(tools(live)["late"], live), tools(live)["late"].warnings) == (ONE_LINE, ())
+        assert [touched(row, live) for row in found(live)] == [[("add", "p1.txt", 1, 0)]]

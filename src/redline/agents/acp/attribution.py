@@ -41,9 +41,11 @@ def owners(step: Step, running: Sequence[ForeignCall], earlier: Sequence[Foreign
     meant = [call for call in able if call.means(step)]
     late = [call for call in earlier if call.may_run and call.means(step) and not _done(call, step)]
     foretold = [call for call in (*late, *meant) if call.foretold(step)]
-    for candidates in (foretold, meant, late, [call for call in able if call.evidence.is_shell]):
+    for candidates in (foretold, meant, late):
         if candidates:
             return Owners(candidates)
+    if shells := [call for call in able if call.evidence.is_shell]:
+        return Owners(shells, certain=len(shells) == 1)
     for candidates in ([call for call in able if call.mentions(step)], [call for call in able if call.is_open_ended]):
         if candidates:
             return Owners(candidates, certain=False)

@@ -101,8 +101,6 @@ class ForeignCall:
     """Its result is in the log."""
     stale: bool = False
     """Something was found of it since its result was logged."""
-    shared: bool = False
-    """A change was found that may be its work, or that of another call."""
     beside: list[str] = field(default_factory=list)
     """Files that changed while it ran and that it is not known to have changed."""
     warnings: list[str] = field(default_factory=list)

@@ -56,6 +56,7 @@ class Calls:
 
     def begin(self, turn: int) -> None:
         self.turn, self.running = turn, True
+        self.landing.begin(turn)
         # An agent that is heard of earlier turns at all speaks of the last ones.
         for known in [known for known in self._calls if known[0] < turn - 3]:
             del self._calls[known]
@@ -171,7 +172,7 @@ class Calls:
         """Log how a call ended: what the agent says of it, judged by what was found."""
         if not call.told:
             await self.tell(call, whole=True)
-        verdict = judgement.judge(call, over=over)
+        verdict = judgement.judge(call, lambda path: self.landing.was_touched(call.turn, path), over=over)
         data: dict[str, Any] = {
             "name": "",
             "kind": call.evidence.kind,
@@ -182,7 +183,7 @@ class Calls:
         if arguments and call.told.get("arguments") != arguments:
             data["arguments"] = arguments
         if not call.changes and call.evidence.proposed:
-            data["proposed"] = [to_json(change) for change in call.evidence.proposed]
+            data["proposed"] = [to_json(change) for change in judgement.undone(call)]
         told = call.told.get("result", {})
         meta = {**told.get("meta", {}), **await self._meta(call)}
         if meta:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from redline.agents.acp.places import is_within, key
@@ -10,6 +12,7 @@ from redline.tools.ending import Problem
 
 if TYPE_CHECKING:
     from redline.agents.acp.call import ForeignCall
+    from redline.changes.record import FileChange
 
 Status = Literal["completed", "failed", "rejected", "cancelled", "interrupted", "unknown"]
 Over = Literal["ended", "cancelled", "broken"]
@@ -17,6 +20,8 @@ Over = Literal["ended", "cancelled", "broken"]
 
 NOTHING_CHANGED = "The agent reported a change; nothing changed on disk."
 SHARED = "Other calls ran at the same time; what they changed together is shown on its own."
+Touched = Callable[[str], bool]
+"""Whether a change of a path (links followed) was found in the call's turn, whoever made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +31,9 @@ class Verdict:
     warnings: tuple[str, ...] = ()
 
 
-def judge(call: ForeignCall, *, over: Over | None = None) -> Verdict:
-    """`over`: its turn has ended, so that nothing more of it is to come."""
+def judge(call: ForeignCall, touched: Touched, *, over: Over | None = None) -> Verdict:
+    """A claim that the disk refutes stays named, whatever else ran at that time. `over`: the turn of the call has
+    ended, so that nothing more of it is to come."""
     warnings = [*call.warnings, *_differences(call)]
     warnings += [f"A part of what the agent sent could not be read ({fault})." for fault in call.evidence.malformed]
     if call.answer == "rejected" or call.answer == "cancelled":
@@ -37,10 +43,24 @@ def judge(call: ForeignCall, *, over: Over | None = None) -> Verdict:
     if call.claim is None and over == "cancelled":
         return Verdict("cancelled", Problem("CANCELLED", "The turn was stopped while this ran."), tuple(warnings))
     if call.claim is None and over is not None:
-        return _unended(call, warnings, over)
-    if call.evidence.proposed and not call.changes:
-        warnings.append(SHARED if call.shared else _nothing(call))
+        return _unended(call, warnings, over, touched)
+    warnings += _not_done(call, touched)
     return Verdict("completed", None, tuple(warnings))
+
+
+def undone(call: ForeignCall) -> list[FileChange]:
+    """What a call that is over has reported and not done. Of a file without an old text the report does not say whether
+    it was to be new; where it is not there after all, it was."""
+    return [
+        replace(change, operation="add")
+        if change.operation == "modify" and not _had_text(change) and not os.path.lexists(change.path)
+        else change
+        for change in call.evidence.proposed
+    ]
+
+
+def _had_text(change: FileChange) -> bool:
+    return any(line[0] != "+" for hunk in change.hunks for line in hunk.lines)
 
 
 def _refused(call: ForeignCall, warnings: list[str]) -> Verdict:
@@ -57,7 +77,7 @@ def _refused(call: ForeignCall, warnings: list[str]) -> Verdict:
     return Verdict("rejected" if call.answer == "rejected" else "cancelled", None, tuple(warnings))
 
 
-def _unended(call: ForeignCall, warnings: list[str], over: Over) -> Verdict:
+def _unended(call: ForeignCall, warnings: list[str], over: Over, touched: Touched) -> Verdict:
     meant = {key(change.path) for change in call.evidence.proposed}
     done = {path for step in call.steps for path in step.paths}
     if meant and meant <= done:
@@ -68,10 +88,10 @@ def _unended(call: ForeignCall, warnings: list[str], over: Over) -> Verdict:
     if over == "broken":
         problem = Problem("INTERRUPTED", "The agent was gone before this ended.", "Look at what is on disk.")
         return Verdict("interrupted", problem, tuple(warnings))
-    problem = Problem(
-        "UNKNOWN_OUTCOME", "The agent never said how this ended.", "What was found on disk is shown; look at the rest."
-    )
-    return Verdict("unknown", problem, tuple(warnings))
+    message, remedy = "The agent never said how this ended.", "What was found on disk is shown; look at the rest."
+    if meant and not any(map(touched, meant)):
+        message, remedy = "The agent never said how this ended; nothing of what it announced changed on disk.", ""
+    return Verdict("unknown", Problem("UNKNOWN_OUTCOME", message, remedy), tuple(warnings))
 
 
 def _failure(call: ForeignCall) -> Problem:
@@ -91,11 +111,28 @@ def _raw_text(call: ForeignCall) -> str:
     return ""
 
 
-def _nothing(call: ForeignCall) -> str:
-    outside = [one.path for one in call.evidence.proposed if not is_within(key(one.path), key(call.workspace))]
-    if outside:
-        return f"{outside[0]} is outside the workspace; whether it was changed was not checked."
-    return NOTHING_CHANGED
+def _not_done(call: ForeignCall, touched: Touched) -> list[str]:
+    """What was reported and is not among the call's changes: refuted by the disk, or not to be told apart."""
+    landed = {path for step in call.steps for path in step.paths}
+    claims = {key(change.path): change for change in call.evidence.proposed if key(change.path) not in landed}
+    missing = [path for path, change in claims.items() if not touched(path) and not (call.changes and _is_idle(change))]
+    unseen = [path for path in missing if not _was_looked_at(path, call.workspace)]
+    if unseen:
+        return [f"{claims[unseen[0]].path} is outside the workspace; whether it was changed was not checked."]
+    if call.changes:
+        return [f"The agent reported a change of {claims[path].path}, too; nothing changed there." for path in missing]
+    if missing:
+        return [NOTHING_CHANGED]
+    return [SHARED] if claims else []
+
+
+def _is_idle(change: FileChange) -> bool:
+    return not change.added and not change.removed and change.operation == "modify"
+
+
+def _was_looked_at(path: str, workspace: str) -> bool:
+    """Files outside are looked at once they are named, as far as they may be read."""
+    return is_within(path, key(workspace)) or not os.path.lexists(path) or os.access(path, os.R_OK)
 
 
 def _differences(call: ForeignCall) -> list[str]:

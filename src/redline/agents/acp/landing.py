@@ -59,6 +59,8 @@ class Landing:
         self._book = book
         self._since = 0.0
         self._last_lander: dict[str, ForeignCall | None] = {}
+        self._touched: dict[int, set[str]] = {}
+        """By turn, the paths at which a change was found in it, whoever made it."""
         self._held: list[tuple[Step, list[ForeignCall]]] = []
         """Changes whose owner is not certain, each with the calls that ran when it was found."""
         self._run: _Run | None = None
@@ -67,6 +69,7 @@ class Landing:
     async def settle(self, steps: Sequence[Step], since: float, *, final: bool = False) -> None:
         """Give each change its place. `since`: when the last look began. `final`: nothing is held back."""
         self._since = since
+        self._touch(steps)
         waiting = [*self._held, *((step, self._ran()) for step in steps)]
         self._held = []
         last = {path: at for at, (step, _) in enumerate(waiting) for path in step.paths}
@@ -86,6 +89,7 @@ class Landing:
 
     async def land(self, call: ForeignCall, step: Step) -> None:
         """Take a change that is known to be this call's."""
+        self._touch([step])
         if any(not step.paths.isdisjoint(held.paths) for held, _ in self._held):
             await self.settle((), self._since, final=True)
         await self._to_call(call, step)
@@ -95,10 +99,21 @@ class Landing:
         """Tell changes that are no call's."""
         await record_found(self._log, changes, turn, during)
 
+    def was_touched(self, turn: int, path: str) -> bool:
+        """A change of that path (links followed) was found in the turn, or may have been: it is long ago."""
+        return turn not in self._touched or path in self._touched[turn]
+
+    def begin(self, turn: int) -> None:
+        self._touched = {known: paths for known, paths in self._touched.items() if known >= turn - 3}
+        self._touched[turn] = set()
+
     @property
     def holds_back(self) -> bool:
         """Some change waits for its owner."""
         return bool(self._held)
+
+    def _touch(self, steps: Sequence[Step]) -> None:
+        self._touched.setdefault(self._book.turn, set()).update(*(step.paths for step in steps))
 
     # Whose is it?
 
@@ -120,7 +135,7 @@ class Landing:
                 await self._to_call(call, share)
             return
         for call in judged.calls:
-            call.shared, call.stale = True, call.closed
+            call.stale = call.closed
         for call in judged.during:
             call.beside.append(step.change.path)
             call.stale = call.closed

@@ -101,6 +101,7 @@ class Watch:
     async def refresh(self) -> None:
         """Between turns: let what the user has done meanwhile be the state to start from."""
         await self.up_to_date()
+        await self.observer.begin_turn()
         self._noted.clear()
 
     async def keep(self) -> None:
