@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { Composer } from "../composer/Composer.js";
 import { messages } from "../i18n/language.js";
 import { Panel } from "../panel/Panel.js";
-import { showFiles, undoWish } from "../panel/target.js";
+import { panelOpen, showFiles, undoWish } from "../panel/target.js";
 import { NewSession } from "../sessions/NewSession.js";
 import type { OpenSession } from "../sessions/open.js";
 import { Sidebar } from "../sessions/Sidebar.js";
@@ -14,6 +14,7 @@ import { UndoDialog } from "../undo/UndoDialog.js";
 import { Boundary } from "./Boundary.js";
 import { Icon } from "./Icon.js";
 import { KeyList } from "./KeyList.js";
+import { panelCovers } from "./media.js";
 import { connection, current, drawer } from "./page.js";
 
 /** The whole page. */
@@ -38,7 +39,7 @@ export function App(): VNode {
             }}
           />
         )}
-        <main class="main" aria-label={t.app.transcript}>
+        <main class="main" aria-label={t.app.transcript} inert={panelOpen.value && panelCovers.value}>
           <Header session={session} />
           <Boundary key={session?.id ?? ""} part="session">
             {session === null ? (

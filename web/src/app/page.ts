@@ -1,5 +1,5 @@
 /** What this page has open, and the one stream that keeps it up to date. */
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { closePanel, panelTarget } from "../panel/target.js";
 import { SessionList } from "../sessions/list.js";
 import { OpenSession } from "../sessions/open.js";
@@ -13,6 +13,14 @@ export const connection = new Connection((events) => {
   if (open === null) return;
   const own = events.filter((event) => event.type !== "sessions" && event.data.session === open.id);
   if (own.length > 0) open.take(own);
+});
+
+/** What could not be loaded while nobody answered is loaded when somebody does. */
+effect(() => {
+  if (connection.link.value !== "open") return;
+  const open = current.peek();
+  if (open !== null && open.problem.peek() !== null && open.book.size === 0 && !open.loading.peek()) void open.load();
+  if (sessionList.problem.peek() !== null) void sessionList.load();
 });
 
 export const title = computed(() => current.value?.state.value?.title ?? "");
@@ -32,11 +40,10 @@ export function openSession(id: string): void {
   let session = kept.get(id);
   kept.delete(id);
   if (session === undefined) {
-    session = new OpenSession(id);
-    const opened = session;
-    void session.load().then(() => {
-      if (kept.get(id) === opened) connection.subscribe(id, opened.cursor);
+    session = new OpenSession(id, (loaded) => {
+      if (current.peek() === loaded) connection.subscribe(id, loaded.cursor);
     });
+    void session.load();
   } else {
     connection.subscribe(id, session.cursor);
   }

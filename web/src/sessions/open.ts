@@ -20,11 +20,14 @@ export class OpenSession {
   /** Of the page with earlier rows; null: the beginning is here. */
   readonly before = signal<number | null>(null);
   readonly problem = signal<Problem | null>(null);
+  readonly #loaded: (session: OpenSession) => void;
   #seq = 0;
   #closed = false;
 
-  constructor(id: string) {
+  /** `loaded`: called each time its rows have come, so that what comes after them can be asked for. */
+  constructor(id: string, loaded: (session: OpenSession) => void) {
     this.id = id;
+    this.#loaded = loaded;
     this.choices = new Choices(id);
   }
 
@@ -41,6 +44,7 @@ export class OpenSession {
       this.before.value = page.before;
       this.book.upsert(page.rows);
       this.state.value = state;
+      this.#loaded(this);
       while (everything && this.before.peek() !== null && this.problem.peek() === null) await this.loadEarlier();
     } catch (error) {
       if (!this.#closed) this.problem.value = problemOf(error);
