@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from redline.workspace import bounds, index_file
@@ -173,11 +174,13 @@ class Lookout:
             return [], self.limited
         snapshot, survey = self._snapshot, self._survey
         begun_ns, begun = time.time_ns(), time.monotonic()
-        unkept = survey.keep_rest()
         try:
             self._own.begin(snapshot)
             newly_seen = self._read_rules()
-            candidates = snapshot.candidates()
+            with ThreadPoolExecutor(1) as beside:  # a flush waits for the disk, a comparison for the processor
+                keeping = beside.submit(survey.keep_rest)
+                candidates = snapshot.candidates()
+            unkept = keeping.result()
             if len(candidates) > self.limits.files:
                 self.limited = bounds.too_many(self.limits.files)
                 return [], self.limited

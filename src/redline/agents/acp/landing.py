@@ -64,36 +64,24 @@ class Landing:
         self._held: list[tuple[Step, list[ForeignCall]]] = []
         """Changes whose owner is not certain, each with the calls that ran when it was found."""
         self._run: _Run | None = None
+        self._one_at_a_time = asyncio.Lock()
         self._now = asyncio.get_running_loop().time
 
     async def settle(self, steps: Sequence[Step], since: float, *, final: bool = False) -> None:
         """Give each change its place. `since`: when the last look began. `final`: nothing is held back."""
-        self._since = since
-        self._touch(steps)
-        waiting = [*self._held, *((step, self._ran()) for step in steps)]
-        self._held = []
-        last = {path: at for at, (step, _) in enumerate(waiting) for path in step.paths}
-        for at, (step, then) in enumerate(waiting):
-            judged = self._judged(step, then)
-            if not judged.certain:
-                known = owners(step, then, (), self._now())
-                overtaken = any(last[path] > at for path in step.paths)
-                if not overtaken and not (final and (known.calls or known.during)):
-                    self._held.append((step, then))
-                    continue
-                judged = known
-            await self._place(step, judged)
-        await self._write()
-        for call in [call for call in self._book.known() if call.closed and call.stale]:
-            await self._book.record(call)
+        async with self._one_at_a_time:
+            self._since = since
+            self._touch(steps)
+            await self._settle(steps, final=final)
 
     async def land(self, call: ForeignCall, step: Step) -> None:
         """Take a change that is known to be this call's."""
-        self._touch([step])
-        if any(not step.paths.isdisjoint(held.paths) for held, _ in self._held):
-            await self.settle((), self._since, final=True)
-        await self._to_call(call, step)
-        await self._write()
+        async with self._one_at_a_time:
+            self._touch([step])
+            if any(not step.paths.isdisjoint(held.paths) for held, _ in self._held):
+                await self._settle((), final=True)
+            await self._to_call(call, step)
+            await self._write()
 
     async def found(self, turn: int, changes: Sequence[FileChange], during: Sequence[str] = ()) -> None:
         """Tell changes that are no call's."""
@@ -116,6 +104,24 @@ class Landing:
         self._touched.setdefault(self._book.turn, set()).update(*(step.paths for step in steps))
 
     # Whose is it?
+
+    async def _settle(self, steps: Sequence[Step], *, final: bool) -> None:
+        waiting = [*self._held, *((step, self._ran()) for step in steps)]
+        self._held = []
+        last = {path: at for at, (step, _) in enumerate(waiting) for path in step.paths}
+        for at, (step, then) in enumerate(waiting):
+            judged = self._judged(step, then)
+            if not judged.certain:
+                known = owners(step, then, (), self._now())
+                overtaken = any(last[path] > at for path in step.paths)
+                if not overtaken and not (final and (known.calls or known.during)):
+                    self._held.append((step, then))
+                    continue
+                judged = known
+            await self._place(step, judged)
+        await self._write()
+        for call in [call for call in self._book.known() if call.closed and call.stale]:
+            await self._book.record(call)
 
     def _ran(self) -> list[ForeignCall]:
         """The calls that ran at some time since the last look."""
