@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from redline.gateway.permissions import Approval
 
-__all__ = ["House", "Tab", "call", "dashboard", "step", "until"]
+__all__ = ["House", "Picture", "Tab", "call", "dashboard", "step", "until"]
 
 TOKEN = "a-token-of-the-test-0123456789"
 
@@ -109,53 +109,33 @@ class House:
         return tab
 
 
-class Tab:
-    """Follows the stream by the rules of the contract, and remembers what a browser remembers."""
+class Picture:
+    """What a page makes of the stream's bytes, by the rules of the contract."""
 
-    def __init__(self, house: House, sessions: str, *, listing: bool = False, last: str = "") -> None:
+    def __init__(self) -> None:
         self.rows: dict[str, dict[str, dict[str, Any]]] = {}
         self.states: dict[str, dict[str, Any]] = {}
         self.listed: dict[str, dict[str, Any]] = {}
         self.resets: list[dict[str, Any]] = []
         self.events: list[str] = []
-        self.chunks: list[bytes] = []
-        self.last = last
+        self.last = ""
         self.stream = ""
-        self.ended = False
-        self.gate = asyncio.Event()
-        self.gate.set()
-        self._house = house
-        self._task = asyncio.create_task(self._follow(sessions, listing))
-
-    def texts(self, session: str) -> list[str]:
-        return [row["text"] for row in self.ordered(session) if row["kind"] in ("agent", "thought")]
+        self._waiting = b""
 
     def ordered(self, session: str) -> list[dict[str, Any]]:
         return sorted(self.rows.get(session, {}).values(), key=lambda row: row["seq"])
 
+    def texts(self, session: str) -> list[str]:
+        return [row["text"] for row in self.ordered(session) if row["kind"] in ("agent", "thought")]
+
     def has(self, session: str, row: str) -> Callable[[], bool]:
         return lambda: row in self.rows.get(session, {})
 
-    async def leave(self) -> None:
-        self._task.cancel()
-        await asyncio.wait({self._task})
-
-    async def _follow(self, sessions: str, listing: bool) -> None:
-        query = {"sessions": sessions, "listing": str(listing).lower()}
-        headers = {"Last-Event-ID": self.last} if self.last else {}
-        client = self._house.client
-        async with client.stream("GET", "/api/stream", params=query, headers=headers, timeout=None) as answer:
-            assert answer.status_code == 200
-            assert answer.headers["content-type"].startswith("text/event-stream")
-            waiting = b""
-            async for chunk in answer.aiter_raw():
-                self.chunks.append(chunk)
-                waiting += chunk
-                while b"\n\n" in waiting:
-                    whole, _, waiting = waiting.partition(b"\n\n")
-                    self._take(whole.decode())
-                await self.gate.wait()
-        self.ended = True
+    def feed(self, chunk: bytes) -> None:
+        self._waiting += chunk
+        while b"\n\n" in self._waiting:
+            whole, _, self._waiting = self._waiting.partition(b"\n\n")
+            self._take(whole.decode())
 
     def _take(self, whole: str) -> None:
         fields = dict(line.partition(": ")[::2] for line in whole.split("\n") if not line.startswith(":"))
@@ -189,6 +169,33 @@ class Tab:
                 self.resets.append(data)
             case _:
                 raise AssertionError(f"an event of no known kind: {kind}")
+
+
+class Tab(Picture):
+    """Follows the stream, and remembers what a browser remembers."""
+
+    def __init__(self, house: House, sessions: str, *, listing: bool = False, last: str = "") -> None:
+        super().__init__()
+        self.last = last
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self._house = house
+        self._task = asyncio.create_task(self._follow(sessions, listing))
+
+    async def leave(self) -> None:
+        self._task.cancel()
+        await asyncio.wait({self._task})
+
+    async def _follow(self, sessions: str, listing: bool) -> None:
+        query = {"sessions": sessions, "listing": str(listing).lower()}
+        headers = {"Last-Event-ID": self.last} if self.last else {}
+        client = self._house.client
+        async with client.stream("GET", "/api/stream", params=query, headers=headers, timeout=None) as answer:
+            assert answer.status_code == 200
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            async for chunk in answer.aiter_raw():
+                self.feed(chunk)
+                await self.gate.wait()
 
 
 @asynccontextmanager
