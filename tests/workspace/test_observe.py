@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import socket
 import threading
 from pathlib import Path
@@ -703,6 +704,33 @@ async def test_a_file_over_the_limit_is_known_by_its_facts(seen: Sighted) -> Non
     assert (change.operation, change.before and change.before.size) == ("modify", 6)
     path.unlink()
     assert await seen.told() == [("delete", "large.bin")]
+
+
+@pytest.mark.parametrize("repository", [False, True])
+async def test_a_workspace_that_is_deleted_has_a_delete_for_each_file_and_may_come_back(
+    seen: Sighted, repository: bool
+) -> None:
+    seen.write("a.txt", b"a\n")
+    seen.write("folder/b.txt", b"b\n")
+    if repository:
+        seen.repository()
+        seen.git("add", "-A")
+    await seen.begin()
+    seen.write("folder/b.txt", b"B\n")
+    shutil.rmtree(seen.root)
+    sweep = await seen.observer.sweep()
+    assert [(one.change.operation, Path(one.change.path).name) for one in sweep.found] == [
+        ("delete", "a.txt"), ("delete", "b.txt"),
+    ]  # fmt: skip
+    assert sweep.limited is not None
+    assert sweep.limited.code == "WORKSPACE_GONE"
+    if not repository:
+        assert [one.before for one in sweep.found] == [b"a\n", b"b\n"]
+    assert (await seen.observer.sweep()).found == []
+    seen.root.mkdir()
+    seen.write("new.txt", b"new\n")
+    again = await seen.observer.sweep()
+    assert ([one.change.operation for one in again.found], again.limited) == (["add"], None)
 
 
 async def test_too_many_files_step_back_to_named_paths(seen: Sighted) -> None:

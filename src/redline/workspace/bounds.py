@@ -38,7 +38,8 @@ class Limit:
 
     code: str
     """TOO_MANY_FILES, TOO_LARGE, TOO_SLOW, UNREADABLE, PERMISSION, IO: sweeps have been given up. NO_SPACE: likewise,
-    or what was found could not be kept. SNAPSHOT_LOST: what changed before this start is not known."""
+    or what was found could not be kept. SNAPSHOT_LOST: what changed before this start is not known. WORKSPACE_GONE: the
+    folder itself is no more."""
     message: str
     remedy: str
 
@@ -48,6 +49,14 @@ SNAPSHOT_LOST = Limit(
     "The record of how the workspace was is damaged; what changed between the last session and now is not known.",
     "Nothing need be done: from now on changes are seen again.",
 )
+
+
+def gone(root: Path) -> Limit:
+    return Limit(
+        "WORKSPACE_GONE",
+        f"The workspace {root} is gone: it was deleted, or moved away, with all that was in it.",
+        "Make the folder again; redline undo then puts back the files whose bytes are kept.",
+    )
 
 
 def too_many(files: int) -> Limit:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 import time
 from collections import Counter
@@ -176,6 +177,8 @@ class Lookout:
         begun_ns, begun = time.time_ns(), time.monotonic()
         try:
             self._own.begin(snapshot)
+            if _is_gone(self.root):
+                return self._all_gone(), bounds.gone(self.root)
             newly_seen = self._read_rules()
             with ThreadPoolExecutor(1) as beside:  # a flush waits for the disk, a comparison for the processor
                 keeping = beside.submit(survey.keep_rest)
@@ -196,6 +199,13 @@ class Lookout:
         if self._slow > 1:
             self.limited = bounds.too_slow("Two sweeps in a row", self.limits.seconds)
         return found, self.limited or survey.trouble or unkept
+
+    def _all_gone(self) -> list[Found]:
+        """The workspace itself is no more, so neither is any file in it. Should it come back, sweeps go on."""
+        snapshot = self._snapshot
+        known = {*snapshot.entries, *snapshot.large, *snapshot.apart}
+        snapshot.swept_at = time.time_ns()
+        return self._survey.found(self._own.without(self._survey.differences(sorted(known)), snapshot))
 
     def look(
         self, names: Iterable[str | os.PathLike[str]], existing: Iterable[str | os.PathLike[str]] = ()
@@ -414,6 +424,13 @@ class _OwnChanges:
                 snapshot.put(path, entry)
             snapshot.large.pop(path, None)
         self._accepted.clear()
+
+
+def _is_gone(root: Path) -> bool:
+    try:
+        return not stat.S_ISDIR(root.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
 
 
 def _changed_since(state: State, moment: int) -> bool:
