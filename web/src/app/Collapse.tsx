@@ -3,21 +3,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 /** Longer than the animation takes, for browsers that never say that it ended. */
 const AT_MOST = 400;
+const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** Content that is there while it is open, and while its closing is being drawn; then it is gone. */
-export function Collapse({
-  open,
-  closed,
-  children,
-}: {
-  open: boolean;
-  /** Called when it has closed, and its content is gone. */
-  closed?: () => void;
-  children: () => ComponentChildren;
-}): VNode | null {
+export function Collapse({ open, children }: { open: boolean; children: () => ComponentChildren }): VNode | null {
   const [present, setPresent] = useState(open);
   const box = useRef<HTMLDivElement>(null);
   if (open && !present) setPresent(true);
+  // Who wants no motion sees none, not even its first frame.
+  if (!open && present && stillness.matches) setPresent(false);
 
   useEffect(() => {
     if (open || !present) return;
@@ -26,12 +20,7 @@ export function Collapse({
       if (done) return;
       done = true;
       setPresent(false);
-      closed?.();
     };
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
-      finish();
-      return;
-    }
     const element = box.current;
     const ended = (event: TransitionEvent): void => {
       if (event.target === element) finish();
@@ -45,7 +34,7 @@ export function Collapse({
     };
   }, [open, present]);
 
-  if (!open && !present) return null;
+  if (!open && (!present || stillness.matches)) return null;
   return (
     <div ref={box} class="collapse" data-state={open ? "open" : "closing"} inert={!open}>
       <div class="collapse-inner">{children()}</div>

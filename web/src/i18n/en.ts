@@ -233,6 +233,7 @@ export const en = {
     more: (count: number) => `${n(count)} more`,
     fewer: "Fewer",
     partial: "The beginning of the turn is not loaded; the numbers are lower bounds.",
+    noLines: "no line changed",
     operations: { add: "added", modify: "changed", delete: "deleted", move: "renamed" },
     binary: "binary",
     open: (name: string) => `Open the whole change of ${name}`,

@@ -232,6 +232,7 @@ export const zh: Messages = {
     more: (count) => `还有 ${n(count)} 个`,
     fewer: "收起",
     partial: "回合的开头未加载；数字为下限。",
+    noLines: "没有行改变",
     operations: { add: "新增", modify: "修改", delete: "删除", move: "重命名" },
     binary: "二进制",
     open: (name) => `打开 ${name} 的完整修改`,

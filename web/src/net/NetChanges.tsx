@@ -3,9 +3,10 @@ import { useRef } from "preact/hooks";
 import { Icon } from "../app/Icon.js";
 import { PathText } from "../card/Card.js";
 import { Counts, Diffstat } from "../card/Counts.js";
-import { countsOfTotal, sumOf } from "../card/change.js";
+import { countsOfTotal, type Counts as Numbers, sumOf } from "../card/change.js";
 import { messages } from "../i18n/language.js";
 import { showInPanel, undoWish } from "../panel/target.js";
+import { shortenedMiddle } from "../text/clip.js";
 import { visible } from "../text/visible.js";
 import { keeping, useReading } from "../transcript/reading.js";
 import type { NetTotal, TurnEndRow } from "../wire/rows.js";
@@ -65,10 +66,18 @@ export function NetChanges({ row }: { row: TurnEndRow }): VNode | null {
   );
 }
 
+/** Characters of a name that a chip holds. */
+const NAME_CHARACTERS = 56;
+
+/** Its mode or its line ends changed, and no line. */
+function isLineless(counts: Numbers | null): boolean {
+  return counts !== null && counts.added === 0 && counts.removed === 0;
+}
+
 function Chip({ total, row }: { total: NetTotal; row: TurnEndRow }): VNode {
   const t = messages().net;
   const counts = countsOfTotal(total, row.partial);
-  const word = total.operation === "modify" ? "" : t.operations[total.operation];
+  const word = total.operation === "modify" ? (isLineless(counts) ? t.noLines : "") : t.operations[total.operation];
   return (
     <button
       type="button"
@@ -79,7 +88,7 @@ function Chip({ total, row }: { total: NetTotal; row: TurnEndRow }): VNode {
       data-operation={total.operation}
       onClick={() => showInPanel({ kind: "net", turn: row.turn, path: total.path })}
     >
-      <PathText path={total.name} />
+      <PathText path={shortenedMiddle(total.name, NAME_CHARACTERS)} />
       {word !== "" && <span class="fact">{word}</span>}
       {total.file_type === "binary" ? <span class="fact">{t.binary}</span> : <Counts counts={counts} />}
       <Diffstat counts={counts} />

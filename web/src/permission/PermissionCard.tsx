@@ -6,7 +6,7 @@ import { ProblemNote } from "../app/ProblemNote.js";
 import { FileBody, FileLine, Warnings } from "../card/Card.js";
 import type { Standing } from "../card/form.js";
 import { messages } from "../i18n/language.js";
-import { clip } from "../text/clip.js";
+import { shortenedMiddle } from "../text/clip.js";
 import { Foreign } from "../text/Foreign.js";
 import { visible, visibleProse } from "../text/visible.js";
 import { Fold } from "../transcript/Fold.js";
@@ -39,8 +39,8 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
       {t.changes(row.changes.length, files)}
     </p>
   );
-  // A command is read whole before it is answered.
-  const long = clip(row.title, 1, TITLE_CHARACTERS) !== null;
+  // A command is read whole before it is answered, as the lines that it is.
+  const long = row.title.length > TITLE_CHARACTERS || (row.changes.length === 0 && row.title.includes("\n"));
   if (!open) return <Settled row={row}>{proposals.length === 0 ? null : [count, ...proposals]}</Settled>;
   return (
     <section
@@ -81,7 +81,7 @@ function Settled({ row, children }: { row: PermissionRow; children: ComponentChi
         </span>
       )}
       <span class="ellipsis">
-        <Foreign text={clip(row.title, 1, TITLE_CHARACTERS) ?? row.title} />
+        <Foreign text={shortenedMiddle(row.title, TITLE_CHARACTERS)} />
       </span>
     </>
   );

@@ -9,3 +9,12 @@ export function clip(text: string, lines: number, characters: number): string | 
   }
   return short;
 }
+
+/** A name or title that is too long for its place, without its middle: both ends of a name tell it from others. */
+export function shortenedMiddle(text: string, characters: number): string {
+  if (text.length <= characters) return text;
+  const half = Math.floor((characters - 1) / 2);
+  const head = text.slice(0, half).replace(/[\ud800-\udbff]$/, "");
+  const tail = text.slice(text.length - half).replace(/^[\udc00-\udfff]/, "");
+  return `${head}…${tail}`;
+}

@@ -6,7 +6,7 @@ import { ProblemNote } from "../app/ProblemNote.js";
 import { Card } from "../card/Card.js";
 import { cardsOf } from "../card/form.js";
 import { messages } from "../i18n/language.js";
-import { clip } from "../text/clip.js";
+import { clip, shortenedMiddle } from "../text/clip.js";
 import { Foreign } from "../text/Foreign.js";
 import { visibleProse } from "../text/visible.js";
 import { api, problemOf } from "../wire/api.js";
@@ -53,7 +53,7 @@ export function ToolCall({ row }: { row: ToolRow }): VNode {
             {row.card === "terminal" ? (
               <Command text={row.title} />
             ) : (
-              <Foreign text={clip(row.title, 1, TITLE_CHARACTERS) ?? row.title} />
+              <Foreign text={shortenedMiddle(row.title, TITLE_CHARACTERS)} />
             )}
           </span>
           {row.description !== null && (
@@ -163,7 +163,10 @@ function endOf(row: ToolRow): string {
 }
 
 function isLongTitle(row: ToolRow): boolean {
-  return clip(row.title, TITLE_LINES, TITLE_CHARACTERS) !== null;
+  return (
+    row.title.length > TITLE_CHARACTERS ||
+    (row.card === "terminal" && clip(row.title, TITLE_LINES, TITLE_CHARACTERS) !== null)
+  );
 }
 
 function DetailsBody({ row }: { row: ToolRow }): VNode {

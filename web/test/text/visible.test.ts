@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clip } from "../../src/text/clip.js";
+import { clip, shortenedMiddle } from "../../src/text/clip.js";
 import { pieces, visible, visibleCode, visibleProse } from "../../src/text/visible.js";
 
 describe("foreign text", () => {
@@ -51,5 +51,13 @@ describe("a clipped text", () => {
     expect(clip("a\nb\nc", 2, 10)).toBe("a\nb");
     expect(clip("abcdef", 2, 3)).toBe("abc");
     expect(clip("ab\u{1f600}", 2, 3)).toBe("ab");
+  });
+});
+
+describe("a long name", () => {
+  it("loses its middle", () => {
+    expect(shortenedMiddle("short.py", 20)).toBe("short.py");
+    expect(shortenedMiddle(`${"a".repeat(50)}.py`, 11)).toBe("aaaaa…aa.py");
+    expect(shortenedMiddle("\u{1f600}".repeat(20), 8)).not.toMatch(/[\ud800-\udbff]…|…[\udc00-\udfff]/);
   });
 });
