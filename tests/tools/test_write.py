@@ -166,3 +166,13 @@ def _blob(data: bytes) -> str:
     from redline.changes.compare import blob_id
 
     return blob_id(data)
+
+
+@pytest.mark.parametrize("text", ["a\ud800b", "a\udcffb"])
+async def test_half_a_character_is_named_as_the_matter_whether_the_file_is_there_or_not(bench, text):
+    done = await bench.call("write", path="sub/new.txt", content=text)
+    assert done.logged["error"]["code"] == "NOT_TEXT"
+    assert not (bench.workspace / "sub").exists()
+    path = bench.put("old.txt", "old\n")
+    done = await bench.read_first("old.txt", "write", content=text)
+    assert (done.logged["error"]["code"], path.read_text()) == ("NOT_TEXT", "old\n")

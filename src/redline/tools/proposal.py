@@ -77,7 +77,8 @@ async def _preview(step: Step, files: Files, knowledge: Knowledge | None) -> Out
     try:
         outcome = await files.preview(target, step.action)
     except FileError as error:
-        if error.code in ("NO_MATCH", "AMBIGUOUS", "NO_CHANGE", "NOT_TEXT"):
+        misfit = error.code in ("NO_MATCH", "AMBIGUOUS", "NO_CHANGE", "NOT_TEXT")
+        if misfit and await files.stat(target) is not None:
             # A text that no longer matches is better told as what it is: the file has moved on since it was read.
             knowledge.check(target.key, str(target.path), (await files.read(target)).blob)
             _explain_masks(step.action, error)
