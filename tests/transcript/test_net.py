@@ -250,3 +250,5 @@ def test_an_executable_bit_alone_is_a_change() -> None:
     only = change("x", b"#!\n", b"#!\n", after_executable=True)
     found = net_changes([only], {blob_id(b"#!\n"): b"#!\n"}.get)
     assert [item.facts for item in found] == [("made_executable",)]
+    assert [total.facts for total in net_totals([only])] == [("made_executable",)]
+    assert net_totals([only, change("x", b"#!\n", b"#!\n", before_executable=True)]) == ()

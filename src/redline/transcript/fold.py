@@ -132,9 +132,9 @@ class Transcript:
 
     def _agent_exited(self, event: Event, data: Data) -> list[AnyRow]:
         code = data.get("code")
-        if code in (None, 0):
-            return []
-        message = f"The agent ended: {fields.text(data, 'reason', 'no reason given')} (exit {code})."
+        if code in (None, 0) or isinstance(data.get("turn"), int):
+            return []  # in a turn, its end says so
+        message = fields.text(data, "reason") or f"The agent ended with exit code {code}."
         return [self._notice(event, "error", Problem(code="AGENT_EXITED", message=message))]
 
     def _agent_update(self, event: Event, data: Data) -> list[AnyRow]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from redline.changes.record import FileChange, FileType, Operation
+    from redline.changes.record import Fact, FileChange, FileType, Operation
     from redline.views import ToolCallView, ToolResultView
 
 ToolStatus = Literal[
@@ -186,6 +186,8 @@ class NetTotal:
     """False: there is no text basis, so there are no counts."""
     file_type: FileType = "text"
     old_path: str | None = None
+    facts: Sequence[Fact] = ()
+    """What changed besides lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,13 +13,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from redline.changes.compare import compare
+from redline.changes.record import FileChange
 from redline.transcript.ends import Net, net_files
 from redline.transcript.rows import NetTotal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from redline.changes.record import FileChange, Side
+    from redline.changes.record import Fact, FileType, Side
 
 _ENDLESS = 1 << 60
 """Length of the last run: how many lines a file has beyond its hunks does not matter."""
@@ -42,7 +43,15 @@ def _total(net: Net) -> NetTotal:
         exact=exact,
         counted=all(kind in ("text", "symlink") for kind in types),
         file_type=(net.last if net.last.exists else net.first).file_type,
+        facts=_facts(net),
     )
+
+
+def _facts(net: Net) -> tuple[Fact, ...]:
+    kind: FileType = "binary" if "binary" in (net.first.file_type, net.last.file_type) else "text"
+    return FileChange(
+        net.path, net.operation, before=net.first.side, after=net.last.side, old_path=net.old_path, file_type=kind
+    ).facts
 
 
 def _counts(net: Net) -> tuple[int, int, bool]:

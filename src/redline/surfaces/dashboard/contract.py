@@ -262,6 +262,8 @@ class NetTotal(Wire):
     exact: bool
     counted: bool
     """False: there is no text basis, so there are no counts."""
+    facts: list[Fact]
+    """What changed besides lines."""
 
 
 class TurnEndRow(RowHead):

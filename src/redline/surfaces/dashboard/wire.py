@@ -245,6 +245,7 @@ class Place:
             removed=total.removed,
             exact=total.exact,
             counted=total.counted,
+            facts=list(total.facts),
         )
 
 
