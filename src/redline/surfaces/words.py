@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redline.surfaces.visible import hidden_kinds
+from redline.surfaces.visible import hidden_kinds, visible
 from redline.transcript.rows import NetTotal
 from redline.views import GenericCall, TerminalCall
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from redline.changes.record import Fact, FileChange, Hunk, Operation
-    from redline.transcript.rows import FoundRow, ToolRow, ToolStatus
+    from redline.transcript.rows import FoundRow, ToolRow, ToolStatus, TurnEndRow
 
 DONE: Mapping[Operation, str] = {"add": "Created", "modify": "Edited", "delete": "Deleted", "move": "Moved"}
 ASKED: Mapping[Operation, str] = {"add": "Create", "modify": "Edit", "delete": "Delete", "move": "Move"}
@@ -159,6 +159,25 @@ def total(parts: Iterable[NetTotal]) -> NetTotal:
         removed=sum(part.removed for part in counted),
         exact=all(part.exact for part in counted),
     )
+
+
+def usage(row: TurnEndRow, *, least: str = "≥") -> list[str]:
+    """What a turn used, where anybody said: tokens, context, cost, models."""
+    bound = least if row.partial else ""
+    said: list[str] = []
+    if row.input_tokens or row.output_tokens:
+        said.append(f"{bound}{row.input_tokens:,} tokens in, {bound}{row.output_tokens:,} out")
+    if row.context_size:
+        said.append(f"{row.context_used:,} of {row.context_size:,} tokens in context")
+    if row.input_tokens or row.output_tokens or row.cost:
+        said.append("cost unknown" if row.cost is None else f"{bound}{_money(row.cost)}")
+    if row.models:
+        said.append(", ".join(visible(model) for model in row.models))
+    return said
+
+
+def _money(cost: float) -> str:
+    return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}"
 
 
 def hides_returns(change: FileChange) -> bool:

@@ -202,6 +202,13 @@ class TestTruth:
             "Turn 1 done · 2 files \u22121 +3\n• b.py  \u22120 +2  created\n• src/a.py  \u22121 +1"
         )
 
+    def test_what_the_turn_used_stands_at_its_end(self) -> None:
+        log = Log()
+        log.add("turn/started", source="slack", rule="cards_only")
+        log.add("usage/updated", model="openai:x", input_tokens=1200, output_tokens=30, cost=0.5)
+        log.add("turn/ended", reason="completed")
+        assert said(made(log)).endswith("1,200 tokens in, 30 out · $0.5000 · openai:x")
+
     def test_a_diff_that_the_model_writes_again_is_folded_only_if_a_card_shows_it(self) -> None:
         text = (
             "Done:\n```diff\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n```\nand\n```diff\n+no\n```"

@@ -191,6 +191,8 @@ def turn_end(row: TurnEndRow, setting: Setting) -> Iterator[Part]:
         files = "1 file" if len(row.net) == 1 else f"{len(row.net)} files"
         yield Text(" · ".join([head, " ".join([files, *(summed or ())])]), "strong")
         yield Text("\n".join(_net(row.net, setting, partial=row.partial)))
+    if used := words.usage(row):
+        yield Text(" · ".join(used), "quiet")
     if row.error is not None:
         yield problem(row.error)
 

@@ -147,15 +147,7 @@ def _turn_end(sheet: Sheet, row: TurnEndRow, setting: Setting) -> None:
     glyphs = sheet.glyphs
     parts = [Text(f"Turn {row.turn} {words.ENDS[row.reason]}", style=STRONG if row.reason == "completed" else FAULT)]
     parts.append(_net(row, setting, sheet))
-    bound = glyphs.at_least if row.partial else ""
-    if row.input_tokens or row.output_tokens:
-        parts.append(Text(f"{bound}{row.input_tokens:,} tokens in, {bound}{row.output_tokens:,} out"))
-    if row.context_size:
-        parts.append(Text(f"{row.context_used:,} of {row.context_size:,} tokens in context"))
-    if row.input_tokens or row.output_tokens or row.cost:
-        parts.append(Text("cost unknown" if row.cost is None else f"{bound}{_money(row.cost)}"))
-    if row.models:
-        parts.append(Text(", ".join(visible(model) for model in row.models)))
+    parts += [Text(said) for said in words.usage(row, least=glyphs.at_least)]
     line = Text(f" {glyphs.dot} ").join(part for part in parts if part.plain)
     sheet.paragraph(line, glyphs.rule * 2 + " ", "   ", style=QUIET)
     if row.error is not None:
@@ -176,7 +168,3 @@ def _net(row: TurnEndRow, setting: Setting, sheet: Sheet) -> Text:
         at_least = row.partial or not all(total.counted for total in row.net)
         counts = card.count_text(words.total(row.net), sheet.glyphs, coloured=True, at_least=at_least)
     return text.append(" ").append_text(counts) if counts.plain else text
-
-
-def _money(cost: float) -> str:
-    return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}"
