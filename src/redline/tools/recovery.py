@@ -126,6 +126,8 @@ class _Found:
                 self.turns.pop(data.get("turn", 0), None)
             case "tool/call":
                 self.calls.setdefault(_key(data), data)
+            case "tool/update" if data.get("observed") is True:
+                pass  # what was found of a foreign call is no proposal
             case "tool/update" if _key(data) in self.calls and isinstance(data.get("changes"), list):
                 self.calls[_key(data)] = {**self.calls[_key(data)], "proposed": data["changes"]}
             case "tool/result" | "change/reverted":

@@ -33,7 +33,7 @@ from agents.acp.puppetry import (
     until,
     update,
 )
-from captures.recorded import Onlooker
+from captures.recorded import Onlooker, on_disk, replayed
 from redline.agents.acp.link import Choices
 from redline.sessions.store import StoreError
 from redline.transcript.rows import FoundRow, NoticeRow, OtherRow, TurnEndRow
@@ -334,6 +334,36 @@ async def test_what_changed_before_a_kill_is_found_at_the_next_start_and_no_chil
         [end] = [row for row in rows if isinstance(row, TurnEndRow)]
         assert end.reason == "interrupted"
         assert any(net.path.endswith("a.txt") for net in end.net)
+
+
+async def test_a_call_that_was_cut_off_between_two_of_its_changes_keeps_both(tmp_path: Path) -> None:
+    steps = [
+        shell("c", "make"), WRITE, {"sleep": 0.1}, start("r", title="Read", kind="read", rawInput={"path": "x"}),
+        done("r"), {"sleep": 0.3}, {"write": "b.txt", "text": "b\n"}, {"sleep": 0.1},
+        start("s", title="Read", kind="read", rawInput={"path": "x"}), done("s"), {"sleep": 0.3}, {"hang": True},
+    ]  # fmt: skip
+    both = [*ONE_LINE, ("add", "b.txt", 1, 0)]
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace/a.txt").write_text(TEXT)
+    (tmp_path / "script.json").write_text(json.dumps({"prompts": [steps]}))
+    command = [sys.executable, "-c", RUNNER, str(tmp_path), str(PUPPET), str(PUPPET.parents[2])]
+    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    session = (await process.stdout.readline()).decode().strip()
+    await until(lambda: (tmp_path / "workspace/b.txt").exists())
+    await asyncio.sleep(1.5)
+    process.send_signal(signal.SIGKILL)
+    await process.wait()
+    (tmp_path / "script.json").write_text("{}")
+    async with puppet(tmp_path, session=session) as later:
+        told = [event.data["changes"] async for event in later.session.log.events() if event.type == "tool/update"
+                and event.data.get("call") == "c" and event.data.get("observed")]  # fmt: skip
+        assert told[-1][0] == {"kept": 0}
+        assert (tools(later)["c"].status, touched(tools(later)["c"], later)) == ("interrupted", both)
+        assert not found(later)
+        assert replayed(BEFORE, later.conversation.transcript.landed(), later.workspace, later) == on_disk(
+            later.workspace
+        )
 
 
 def _descendants(pid: int) -> list[int]:
