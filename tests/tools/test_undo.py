@@ -453,3 +453,20 @@ async def test_what_is_not_kept_is_refused_without_advice_about_files_that_are_n
         await back(bench)
     assert "Undo the other files one by one" in refused.value.remedy
     await bench.store.close()
+
+
+async def test_a_link_that_is_named_says_which_file_it_means(bench: RunnerBench) -> None:
+    bench.put("ok.txt", "one\n")
+    (bench.workspace / "l").symlink_to("ok.txt")
+    await turn(bench, 1, ("read", {"path": "ok.txt"}), ("edit", {"path": "ok.txt", "old": "one\n", "new": "two\n"}))
+    [note] = (await plan(bench, path="l")).notes
+    assert note.startswith("l is a link")
+    assert str(bench.workspace / "ok.txt") in note
+    assert not (await plan(bench, path="ok.txt")).notes
+
+
+async def test_what_is_undone_already_names_the_turn_that_undid_it(bench: RunnerBench) -> None:
+    await turn(bench, 1, ("write", {"path": "a.txt", "content": "a\n"}))
+    done = await back(bench)
+    with pytest.raises(UndoRefused, match=f"undo turn {done.turn}, which undid it"):
+        await plan(bench, path="a.txt")

@@ -88,7 +88,7 @@ async def plan_undo(
     selection that is one change. Raises `UndoRefused`.
     """
     history = await History.read(log.events())
-    names = None if path is None else await _names(files, path)
+    names, through = (None, []) if path is None else await _names(history, files, path)
     chosen = _chosen(history, turn, names, call)
     if hunk is not None and len(chosen) != 1:
         raise UndoRefused("NOT_ONE", "A hunk can be chosen of one change only.", "Name the call and the file.")
@@ -113,7 +113,7 @@ async def plan_undo(
         steps.append(PlannedStep(step, expected, tuple(takes)))
     takes = [made.taken(hunk) for made in reversed(chosen)]
     of = list(dict.fromkeys((made.turn, made.call) for made in reversed(chosen)))
-    return UndoPlan(of, changes, steps, takes, [*_said_of_found(chosen), *rewind.notes])
+    return UndoPlan(of, changes, steps, takes, [*through, *_said_of_found(chosen), *rewind.notes])
 
 
 async def undo(
@@ -248,13 +248,20 @@ def _newest_first(chosen: Sequence[Made]) -> list[Made]:
     return sorted(chosen, key=lambda made: (-made.seq, made.change.operation != "add", -made.index))
 
 
-async def _names(files: Files, path: str) -> tuple[str, str]:
-    """The path as it is named, and the file that it leads to."""
+async def _names(history: History, files: Files, path: str) -> tuple[tuple[str, str], list[str]]:
+    """The path as it is named, and the file that it leads to; a link that the session itself has changed means itself.
+    The second of the result: what to know of a link that means another file."""
     try:
+        place = await files.resolve(path, link=True)
+        own = (str(place.path), place.key)
+        if along_path(list(history.made.values()), own):
+            return own, []
         target = await files.resolve(path)
     except FileError as error:
         raise UndoRefused(error.code, error.message, error.remedy) from error
-    return str(target.path), target.key
+    there = await files.stat(place)
+    through = [f"{path} is a link: what is taken back is in {target.key}."] if there and there.kind == "symlink" else []
+    return (str(target.path), target.key), through
 
 
 def _chosen(history: History, turn: int | None, names: Sequence[str] | None, call: str | None) -> list[Made]:
@@ -282,7 +289,10 @@ def _nothing(
         return UndoRefused("NOTHING_TO_UNDO", reason, f"It changed {_listed(files, made)}.")
     if any(made.id in history.undone for made in meant):
         reason = f"Every change{what} has been undone already."
-        return UndoRefused("NOTHING_TO_UNDO", reason, "To redo it, undo the turn that undid it.")
+        ids = {made.id for made in meant}
+        undos = {one.turn for one in history.made.values() if any(taken.change in ids for taken in one.took or ())}
+        which = f"turn {max(undos)}, which undid it" if undos else "the turn that undid it"
+        return UndoRefused("NOTHING_TO_UNDO", reason, f"To redo it, undo {which}.")
     return UndoRefused(
         "NOTHING_TO_UNDO", f"This session made no change{what} that is kept.", "See what it did: redline show."
     )

@@ -33,7 +33,7 @@ from agents.acp.puppetry import (
     until,
     update,
 )
-from captures.recorded import Onlooker, on_disk, replayed
+from captures.recorded import Onlooker, on_disk, replayed, stage
 from redline.agents.acp.link import Choices
 from redline.sessions.store import StoreError
 from redline.transcript.rows import FoundRow, NoticeRow, OtherRow, TurnEndRow
@@ -95,6 +95,18 @@ async def test_an_agent_that_dies_leaves_a_clear_word_and_what_it_did(tmp_path: 
         assert error.code == "AGENT_EXITED"
         assert "exit code 7" in error.message
         assert "out of memory" in error.message
+        assert notices(live) == []  # said once
+
+
+async def test_a_command_that_cannot_be_run_is_said_without_the_shell_and_without_a_promise(tmp_path: Path) -> None:
+    program = tmp_path / "no-program"
+    program.write_text("")
+    async with stage(tmp_path, [str(program)]) as live:
+        assert await turn(live) == "failed"
+        error = ends(live)[0].error
+        assert error is not None
+        assert f"It said: {program}: Permission denied" in error.message
+        assert error.remedy.startswith("Check the command")
 
 
 async def test_after_its_death_the_agent_is_started_again(tmp_path: Path) -> None:

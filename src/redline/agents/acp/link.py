@@ -249,7 +249,9 @@ class Link:
         return LinkError(
             "AGENT_EXITED",
             f"The agent {how} ({self.shown}).{self._stderr()}",
-            "What it did is kept. Say “continue” to start it again.",
+            "What it did is kept. Say “continue” to start it again."
+            if self.greeting
+            else "Check the command: started by itself, it should wait for messages on its standard input.",
         )
 
     async def close(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -25,6 +26,9 @@ _GUARDED = """
 shift
 exec "$@"
 """
+
+
+_SHELL = re.compile(r"\A(?:/bin/)?sh: (?:line )?\d+: (?:exec: )?")
 
 
 class Child:
@@ -78,8 +82,9 @@ class Child:
 
     @property
     def stderr(self) -> str:
-        """The end of what it said there."""
-        return self._stderr.decode("utf-8", "backslashreplace").strip()
+        """The end of what it said there; what the shell that starts it says of a command that it cannot run, without
+        the shell's own name."""
+        return _SHELL.sub("", self._stderr.decode("utf-8", "backslashreplace").strip())
 
     async def wait(self) -> int:
         return await self._process.wait()
