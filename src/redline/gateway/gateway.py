@@ -108,7 +108,7 @@ class Gateway:
                 try:
                     room = self._rooms[session] = await Room.of(self.archive, self._roster, session, self._present)
                 except StoreError:
-                    del self._opening[session]
+                    self._opening.pop(session, None)
                     raise
                 await room.mend()
                 self._look_after()

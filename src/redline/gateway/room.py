@@ -20,9 +20,7 @@ from redline.gateway.roster import GatewayError
 from redline.gateway.view import Page as Page
 from redline.gateway.view import View
 from redline.sessions.events import Event
-from redline.sessions.store import StoreError
 from redline.tools.undo import Undone, UndoPlan, plan_undo, undo
-from redline.workspace.store import BytesError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -62,6 +60,8 @@ class Room(View):
         self._turns: set[asyncio.Task[Stop]] = set()
         self._closed = False
         self._seen: tuple[Runs, int] = ("nobody", 0)
+        self._mended = 0
+        """The last event when it was tried to close what is open."""
 
     @classmethod
     async def of(cls, archive: Archive, roster: Roster, session: str, present: Presenters) -> Room:
@@ -179,14 +179,16 @@ class Room(View):
         await self.fanout.close()
 
     async def mend(self) -> None:
-        """Close, by what is on the disk, what a process that was killed left open."""
-        if not self.state.running or self.runs != "nobody" or not self.workspace.is_dir():
+        """Close, by what is on the disk, what a process that was killed left open. Where that fails, the session can
+        still be read."""
+        if not self.state.running or self._mended == self.seq or self.runs != "nobody" or not self.workspace.is_dir():
             return
+        self._mended = self.seq
         try:
             async with self._held():
                 pass  # taking it up does it
-        except (StoreError, BytesError, GatewayError) as error:
-            _log.warning("Session %s could not be closed: %s", self.session, error)
+        except Exception:
+            _log.exception("What is open in session %s could not be closed", self.session)
 
     def look(self) -> None:
         """Show the state again where it was changed by something that is no event: who runs it, and what waits."""

@@ -163,7 +163,9 @@ def test_another_address_needs_a_token() -> None:
 def test_where_everybody_may_come_an_address_is_ours_and_a_name_only_if_it_was_given() -> None:
     access = Access(80, "0.0.0.0", names=("redline.example",))
     assert access.is_ours("192.168.1.5")
-    assert access.is_ours("redline.example:80")
+    assert access.is_ours("redline.example")
+    assert access.is_ours("redline.example:8443"), "a proxy in front has a port of its own"
+    assert not access.is_ours("not-redline.example")
     assert not access.is_ours("attacker.example")
     assert not access.is_ours("192.168.1.5:8080")
 

@@ -62,9 +62,11 @@ class Access:
     def is_ours(self, host: str) -> bool:
         """Whether a `Host` header names this server. A name can be rebound by whoever owns it; an address cannot."""
         name, port = _split(host)
+        if name in self.names:
+            return True  # on whatever port the proxy in front listens
         if port != self.port and not (port is None and self.port == 80):
             return False
-        return name in ("localhost", self.host.lower(), *self.names) or (
+        return name in ("localhost", self.host.lower()) or (
             _is_address(name) if self._is_everywhere else _is_loopback(name)
         )
 
