@@ -33,6 +33,11 @@ export function isOnDisk(standing: Standing): boolean {
   return standing === "applied" || standing === "landed";
 }
 
+/** A verb in the past is for what happened, also where it was taken back later. */
+export function isShownAsDone(standing: Standing): boolean {
+  return isOnDisk(standing) || standing === "reverted";
+}
+
 /**
  * The cards of a call. Only the record's changes make one: neither what the call is called, nor its kind, nor text that
  * looks like a diff has a say.

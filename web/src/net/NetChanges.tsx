@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useRef } from "preact/hooks";
 import { Icon } from "../app/Icon.js";
-import { PathText } from "../card/Card.js";
 import { Counts, Diffstat } from "../card/Counts.js";
 import { countsOfTotal, type Counts as Numbers, sumOf } from "../card/change.js";
+import { PathText } from "../card/FileLine.js";
 import { messages } from "../i18n/language.js";
 import { showInPanel, undoWish } from "../panel/target.js";
 import { shortenedMiddle } from "../text/clip.js";

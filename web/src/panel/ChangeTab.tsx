@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ProblemNote } from "../app/ProblemNote.js";
-import { FileLine, Warnings, whyEmpty } from "../card/Card.js";
+import { FileLine, Warnings, whyEmpty } from "../card/FileLine.js";
 import { cardsOf, type Standing } from "../card/form.js";
 import { DiffView } from "../diff/DiffView.js";
 import type { Sides as Whole } from "../diff/metadata.js";

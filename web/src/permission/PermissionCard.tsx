@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Collapse } from "../app/Collapse.js";
 import { Icon } from "../app/Icon.js";
 import { ProblemNote } from "../app/ProblemNote.js";
-import { FileBody, FileLine, Warnings } from "../card/Card.js";
+import { FileBody, FileLine, Warnings } from "../card/FileLine.js";
 import type { Standing } from "../card/form.js";
 import { messages } from "../i18n/language.js";
 import { shortenedMiddle } from "../text/clip.js";

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Dialog } from "../app/Dialog.js";
 import { ProblemNote } from "../app/ProblemNote.js";
-import { FileBody, FileLine, Warnings } from "../card/Card.js";
+import { FileBody, FileLine, Warnings } from "../card/FileLine.js";
 import { messages } from "../i18n/language.js";
 import { type UndoWish, undoWish } from "../panel/target.js";
 import type { OpenSession } from "../sessions/open.js";
