@@ -5,32 +5,32 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from redline.files.local import LocalFiles
 from redline.gateway.roster import GatewayError
 from redline.sessions.store import StoreError
-from redline.surfaces import words
-from redline.surfaces.chat import cards
+from redline.surfaces.chat import answers
+from redline.surfaces.chat import rows as made_from
 from redline.surfaces.chat.cards import Setting, short
 from redline.surfaces.chat.commands import Command, described, parsed
 from redline.surfaces.chat.outbox import Outbox
 from redline.surfaces.chat.paginate import paginate
-from redline.surfaces.chat.parts import Part, Text
+from redline.surfaces.chat.parts import Text
 from redline.surfaces.chat.places import Begun
 from redline.surfaces.chat.screen import Screen
-from redline.surfaces.visible import visible, visible_prose
+from redline.surfaces.visible import visible
+from redline.transcript.rows import Problem
 from redline.workspace.store import BytesError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from redline.changes.record import FileChange
     from redline.gateway.fanout import Subscription
     from redline.gateway.gateway import Gateway
     from redline.gateway.room import Room
+    from redline.surfaces.chat.parts import Part
     from redline.surfaces.chat.places import Places
     from redline.surfaces.chat.platform import Place, Platform
 
@@ -135,7 +135,7 @@ class Desk:
             else:
                 await self._prompt(place, text)
         except (StoreError, GatewayError, BytesError) as error:
-            self._say(place, _problem(error.code, error.message, error.remedy))
+            self._say(place, made_from.problem(Problem(code=error.code, message=error.message, remedy=error.remedy)))
 
     async def pressed(self, token: str, choice: str, person: Person) -> str:
         """A button; what to tell whoever pressed it, empty where the message itself will say it."""
@@ -252,7 +252,7 @@ class Desk:
                 if not stopped:
                     self._say(place, Text("Nothing is running here."))
             case "diff":
-                await self._diff(place, list(command.words))
+                await self._diff(place, command.words)
 
     async def _start_new(self, place: Place, folder: str = "", agent: str = "") -> None:
         async with self._doors.setdefault(place, asyncio.Lock()):
@@ -273,41 +273,14 @@ class Desk:
             self._say(place, Text(f"From now on this is “{title}”, in {visible(str(screen.room.workspace))}."))
             return
         listed, _ = await self._gateway.sessions(limit=_LISTED)
-        lines = []
-        for one in listed[:_LISTED]:
-            summary = one.summary
-            when = datetime.fromtimestamp(summary.updated_at / 1000).astimezone().strftime("%d %b %H:%M")
-            title = short(visible(summary.title or "(no title)"), 80)
-            mark = " (here)" if summary.session == here else ""
-            folder = short(visible(summary.workspace), 60)
-            lines.append(f"• {summary.session.rpartition('-')[2]}  {when}  {title}  {folder}{mark}")
-        self._say(place, Text("\n".join(lines) or "There is no session yet."))
+        self._say(place, answers.listing(listed[:_LISTED], here))
 
-    async def _diff(self, place: Place, wanted: list[str]) -> None:
+    async def _diff(self, place: Place, wanted: Sequence[str]) -> None:
         screen = await self._screen(place)
         if screen is None:
             self._say(place, Text("No session stands here yet; the first message begins one."))
             return
-        as_file = bool(wanted) and wanted[-1] == "file"
-        if as_file:
-            wanted.pop()
-        changes, what = await _selected(screen.room, wanted)
-        if not changes:
-            self._say(place, Text(f"No change on disk in {what}."))
-            return
-        setting = replace(self.rules.setting, shown="full", workspace=str(screen.room.workspace))
-        if as_file:
-            self._say(place, Text(f"{what[0].upper()}{what[1:]}:", "strong"), cards.diff_file(changes, setting))
-            return
-        parts: list[Part] = []
-        left = setting.turn_limit
-        for change in changes:
-            shown, size = cards.bounded(
-                change, setting, cards.head(change, setting, words.DONE[change.operation]), left
-            )
-            left -= size
-            parts += shown
-        self._say(place, *parts)
+        self._say(place, *await answers.diff(screen.room, wanted, self.rules.setting))
 
     # Saying.
 
@@ -323,26 +296,3 @@ class Desk:
         if place.channel not in self._outboxes:
             self._outboxes[place.channel] = Outbox(self._platform, self._places, place.channel)
         return self._outboxes[place.channel]
-
-
-async def _selected(room: Room, wanted: Sequence[str]) -> tuple[list[FileChange], str]:
-    """The changes that `/diff` names, and what they are called."""
-    if wanted and wanted[0] == "turn":
-        number = room.state.turn
-        if len(wanted) > 1:
-            if not wanted[1].isascii() or not wanted[1].isdigit():
-                raise GatewayError(
-                    "NO_TURN", f"{visible(wanted[1])!r} is no number of a turn.", "Such as: /diff turn 2"
-                )
-            number = int(wanted[1])
-        return (await room.landed(number) if number else []), f"turn {number}"
-    landed = await room.landed()
-    if wanted:
-        name = " ".join(wanted)
-        path = str(room.workspace / name)
-        return [change for change in landed if path in (change.path, change.old_path)][-1:], f"the file {visible(name)}"
-    return landed[-1:], "this session"
-
-
-def _problem(code: str, message: str, remedy: str) -> Text:
-    return Text(f"▲ {visible(code)}: {visible_prose(message)}" + (f"\n{visible_prose(remedy)}" if remedy else ""))

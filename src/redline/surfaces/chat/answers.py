@@ -1,0 +1,73 @@
+"""What is said to a command: changes again, the list of sessions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from redline.gateway.roster import GatewayError
+from redline.surfaces import words
+from redline.surfaces.chat import cards
+from redline.surfaces.chat.cards import Setting, short
+from redline.surfaces.chat.parts import Part, Text
+from redline.surfaces.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redline.changes.record import FileChange
+    from redline.gateway.gateway import Listed
+    from redline.gateway.room import Room
+
+
+async def diff(room: Room, wanted: Sequence[str], setting: Setting) -> list[Part]:
+    """The last change on disk; `turn`, `turn 3`: all of a turn; else the last of a file. With `file` at the end as a
+    `.diff`. Raises `GatewayError` NO_TURN."""
+    as_file = bool(wanted) and wanted[-1] == "file"
+    changes, what = await _selected(room, wanted[:-1] if as_file else wanted)
+    if not changes:
+        return [Text(f"No change on disk in {what}.")]
+    setting = replace(setting, shown="full", workspace=str(room.workspace))
+    if as_file:
+        return [Text(f"{what[0].upper()}{what[1:]}:", "strong"), cards.diff_file(changes, setting)]
+    parts: list[Part] = []
+    left = setting.turn_limit
+    for change in changes:
+        said = cards.head(change, setting, words.DONE[change.operation])
+        shown, size = cards.bounded(change, setting, said, left)
+        left -= size
+        parts += shown
+    return parts
+
+
+def listing(listed: Sequence[Listed], here: str | None) -> Text:
+    """One line a session: the end of its id, when it was used, what it is about, where it works."""
+    lines = []
+    for one in listed:
+        summary = one.summary
+        when = datetime.fromtimestamp(summary.updated_at / 1000).astimezone().strftime("%d %b %H:%M")
+        title = short(visible(summary.title or "(no title)"), 80)
+        mark = " (here)" if summary.session == here else ""
+        folder = short(visible(summary.workspace), 60)
+        lines.append(f"• {summary.session.rpartition('-')[2]}  {when}  {title}  {folder}{mark}")
+    return Text("\n".join(lines) or "There is no session yet.")
+
+
+async def _selected(room: Room, wanted: Sequence[str]) -> tuple[list[FileChange], str]:
+    """The changes that are meant, and what they are called."""
+    if wanted and wanted[0] == "turn":
+        number = room.state.turn
+        if len(wanted) > 1:
+            if not wanted[1].isascii() or not wanted[1].isdigit():
+                raise GatewayError(
+                    "NO_TURN", f"{visible(wanted[1])!r} is no number of a turn.", "Such as: /diff turn 2"
+                )
+            number = int(wanted[1])
+        return (await room.landed(number) if number else []), f"turn {number}"
+    landed = await room.landed()
+    if wanted:
+        name = " ".join(wanted)
+        path = str(room.workspace / name)
+        return [change for change in landed if path in (change.path, change.old_path)][-1:], f"the file {visible(name)}"
+    return landed[-1:], "this session"
