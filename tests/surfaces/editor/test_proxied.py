@@ -40,6 +40,10 @@ def update(word: str, **fields: Any) -> dict[str, Any]:
 
 
 MODES = {"currentModeId": "careful", "availableModes": [{"id": "careful", "name": "Careful", "_meta": {"x": 1}}]}
+MODELS = {
+    "currentModelId": "small",
+    "availableModels": [{"modelId": "small", "name": "S"}, {"modelId": "large", "name": "L"}],
+}
 OPTIONS = [{"id": "effort", "name": "Effort", "type": "select", "currentValue": "low", "options": [], "odd": True}]
 
 
@@ -50,7 +54,7 @@ async def test_what_the_agent_offers_is_shown_with_what_the_log_adds(place: Plac
         "authMethods": [{"id": "key", "name": "A key"}],
         "_meta": {"more": [1, 2]},
     }  # fmt: skip
-    new = {"modes": MODES, "configOptions": OPTIONS, "_meta": {"session": "extra"}}
+    new = {"modes": MODES, "models": MODELS, "configOptions": OPTIONS, "_meta": {"session": "extra"}}
     arguments = puppet(place, [], initialize=offered, new=new)
     async with place.editor(*arguments, greet=False) as editor:
         greeting = await editor.initialize(
@@ -67,6 +71,9 @@ async def test_what_the_agent_offers_is_shown_with_what_the_log_adds(place: Plac
         session = answer.pop("sessionId")
         assert answer == new
         await editor.ask("session/set_mode", sessionId=session, modeId="careful")
+        await editor.ask("session/set_model", sessionId=session, modelId="large")
+        again = await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[])
+        assert again["models"] == {**MODELS, "currentModelId": "large"}
         await editor.ask("_shop/open", sessionId=session, door=3)
         await editor.ask("authenticate", methodId="key")
         await editor.notify("_shop/closed", sessionId=session, at=9)

@@ -120,6 +120,8 @@ class ProxiedAgent(AcpAgent):
             raise error_of(await link.death()) from None
         if method == "session/set_mode" and isinstance(params.get("modeId"), str):
             await self._client.take_state(State({"mode": params["modeId"]}))
+        elif method == "session/set_model" and isinstance(params.get("modelId"), str):
+            self.offers.models = {**self.offers.models, "currentModelId": params["modelId"]}
         elif method == "session/set_config_option" and isinstance(answer, Mapping) and answer.get("configOptions"):
             await self._client.take_state(State({"options": answer["configOptions"]}))
         return answer

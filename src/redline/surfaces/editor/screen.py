@@ -137,7 +137,8 @@ class EditorSurface:
         else:
             asked = {"toolCallId": f"{request.turn}:{request.call}", "title": words.line(request.title)}
         asked["status"] = "pending"
-        if not request.changes and not content and request.arguments:
+        if not request.changes and not content and request.arguments and "command" not in request.arguments:
+            # Nothing else says what a tool of an MCP server is about to be given; a command is its own title.
             content = [words.block(words.fenced(json.dumps(request.arguments, indent=1, ensure_ascii=False), "json"))]
         if request.note:
             content = [words.block(words.plain(request.note)), *content]
