@@ -13,6 +13,7 @@ import pytest
 
 from redline.changes.compare import blob_id
 from redline.sessions.redaction import Redactor
+from redline.workspace import survey
 from redline.workspace.bounds import Limits
 from redline.workspace.observe import Observer
 from sighted import SESSION, Sighted, said
@@ -664,6 +665,31 @@ async def test_bytes_of_a_change_that_was_told_at_once_are_kept_by_the_next_look
     await seen.begin(known={one.change.path: one.change for one in (found, later)})
     assert seen.first.found == []
     seen.check(later)
+
+
+async def test_a_file_that_was_just_emptied_to_be_written_is_seen_as_it_is_written(
+    seen: Sighted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As most programs write: the file is emptied when it is opened, and filled a moment later."""
+    path = seen.write("a")
+    await ready(seen)
+
+    def meanwhile(_: float) -> None:
+        path.write_bytes(b"one\n2\nthree\n")
+
+    monkeypatch.setattr(survey.time, "sleep", meanwhile)
+    path.write_bytes(b"")
+    [found] = await seen.observer.look(["a"])
+    assert (found.change.added, found.change.removed) == (1, 1)
+    assert await seen.told() == []
+
+
+async def test_a_file_that_stays_empty_is_told_as_emptied(seen: Sighted) -> None:
+    path = seen.write("a")
+    await ready(seen)
+    path.write_bytes(b"")
+    [change] = await seen.sweep()
+    assert (change.operation, change.added, change.removed) == ("modify", 0, 3)
 
 
 async def test_a_damaged_snapshot_is_replaced_and_said(seen: Sighted) -> None:

@@ -33,9 +33,9 @@ _HUNKS = 32 << 20
 """Bytes of hunks of one survey; what comes after has few lines of each file, and its true totals."""
 _FEW = 4 << 10
 _MOMENT_SECONDS = 0.004
-_PATIENCE = 8
+_PATIENCE = 25
 """Such moments that one look waits in all for files that are being written."""
-_FRESH_NS = 40_000_000
+_FRESH_NS = 150_000_000
 _DRAFT = (".redline-", ".tmp")
 
 

@@ -43,7 +43,6 @@ HARD_TO_TELL = [
     "codex-old/l2_twice",
     "copilot/c_multi",
     "deepagents/j_sed",
-    "kimi-cli/l_multifile",
     "nanocoder/c_multi",
 ]
 
