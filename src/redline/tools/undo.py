@@ -161,7 +161,7 @@ async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undon
                 check_masks=False,
             )
     except (FileError, ToolError) as error:
-        refusal = UndoRefused(error.code, error.message, error.remedy)
+        refusal = _refused(error, planned.step)
         stuck = await _put_back(journal, turn, call, landed)
         taken = [one for planned in plan.steps if planned.step.target.key in stuck for one in planned.takes]
         notes += [f"{path} was taken back and could not be put back again." for path in stuck]
@@ -202,6 +202,14 @@ async def _foreseen(files: Files, step: Step) -> Outcome:
 
 def _content(data: bytes, executable: bool = False) -> Content:
     return Content(blob_id(data), len(data), executable, data)
+
+
+def _refused(error: FileError | ToolError, step: Step) -> UndoRefused:
+    """A file that has changed since the plan is said to the person who saw it, and not to an agent that has read it."""
+    if error.code != "STALE":
+        return UndoRefused(error.code, error.message, error.remedy)
+    message = f"{step.target.path} has changed since it was shown what this undo would do."
+    return UndoRefused("STALE", message, "Look at what it would do now.")
 
 
 def _paths(step: Step) -> list[str]:

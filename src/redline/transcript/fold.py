@@ -245,6 +245,7 @@ class Transcript:
             title=fields.text(data, "title"),
             changes=fields.changes(data, "changes")[0],
             options=fields.records(data, "options"),
+            note=fields.text(data, "note"),
         )
         return [*changed, self._put(row)]
 

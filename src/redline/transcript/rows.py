@@ -160,6 +160,8 @@ class PermissionRow(Row):
     title: str
     changes: Sequence[FileChange]
     options: Sequence[Mapping[str, str]]
+    note: str = ""
+    """Why there is no preview, or why it is asked again."""
     outcome: str | None = None
     by: str | None = None
     kind: Literal["permission"] = "permission"

@@ -98,6 +98,7 @@ async def test_a_file_that_changes_under_the_question_is_asked_about_again(house
     await house.answer(session, "allow_once")
     again = await house.asked(session, 2)
     assert "line three" not in (house.workspace / "f.txt").read_text()
+    assert again["note"].startswith("The file changed since the last answer")
     assert again["changes"][0]["before"]["size"] == len(BEFORE + "somebody else\n")
     await house.answer(session, "allow_once", 2)
     await house.done(session)
@@ -153,7 +154,7 @@ async def test_a_file_that_moved_on_is_not_undone_blindly(house: House) -> None:
     after = (house.workspace / "f.txt").read_text().replace("line three", "line 3, by hand")
     (house.workspace / "f.txt").write_text(after)
     refused = await house.post(f"sessions/{session}/undo", {"plan": preview["plan"]}, status=409)
-    assert refused["remedy"]
+    assert (refused["code"], refused["remedy"]) == ("STALE", "Look at what it would do now.")
     assert (house.workspace / "f.txt").read_text() == after
     again = await house.post(f"sessions/{session}/undo/preview", {"turn": 1}, status=409)
     assert again["code"] == "CHANGED"

@@ -237,6 +237,8 @@ class PermissionRow(RowHead):
     call: str
     title: str
     changes: list[Change]
+    note: str
+    """Why there is no preview, or that the file changed since the last answer and it is asked again."""
     options: list[Choice]
     outcome: str | None
     by: str | None

@@ -103,7 +103,7 @@ class Place:
                 return wire.PermissionRow(
                     **_head(row), kind="permission", request=text(row.request), call=text(row.call),
                     title=text(row.title), changes=self.changes(row.changes, whole=whole),
-                    options=[_choice(one) for one in row.options],
+                    note=text(row.note), options=[_choice(one) for one in row.options],
                     outcome=row.outcome, by=None if row.by is None else text(row.by),
                 )  # fmt: skip
             case of.NoticeRow():
