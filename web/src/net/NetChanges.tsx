@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useRef } from "preact/hooks";
 import { Icon } from "../app/Icon.js";
 import { Counts, Diffstat } from "../card/Counts.js";
-import { countsOfTotal, type Counts as Numbers, sumOf } from "../card/change.js";
+import { countsOfTotal, sumOf } from "../card/change.js";
 import { PathText } from "../card/FileLine.js";
 import { messages } from "../i18n/language.js";
 import { showInPanel, undoWish } from "../panel/target.js";
@@ -69,15 +69,11 @@ export function NetChanges({ row }: { row: TurnEndRow }): VNode | null {
 /** Characters of a name that a chip holds. */
 const NAME_CHARACTERS = 56;
 
-/** Its mode or its line ends changed, and no line. */
-function isLineless(counts: Numbers | null): boolean {
-  return counts !== null && counts.added === 0 && counts.removed === 0;
-}
-
 function Chip({ total, row }: { total: NetTotal; row: TurnEndRow }): VNode {
   const t = messages().net;
   const counts = countsOfTotal(total, row.partial);
-  const word = total.operation === "modify" ? (isLineless(counts) ? t.noLines : "") : t.operations[total.operation];
+  const words = total.facts.map((fact) => messages().card.facts[fact]);
+  if (total.operation !== "modify") words.unshift(t.operations[total.operation]);
   return (
     <button
       type="button"
@@ -89,7 +85,11 @@ function Chip({ total, row }: { total: NetTotal; row: TurnEndRow }): VNode {
       onClick={() => showInPanel({ kind: "net", turn: row.turn, path: total.path })}
     >
       <PathText path={shortenedMiddle(total.name, NAME_CHARACTERS)} />
-      {word !== "" && <span class="fact">{word}</span>}
+      {words.map((word) => (
+        <span key={word} class="fact">
+          {word}
+        </span>
+      ))}
       {total.file_type === "binary" ? <span class="fact">{t.binary}</span> : <Counts counts={counts} />}
       <Diffstat counts={counts} />
       <span class="visually-hidden">{t.open(visible(total.name))}</span>

@@ -13,6 +13,7 @@ import { Fold } from "../transcript/Fold.js";
 import { keeping, useReading } from "../transcript/reading.js";
 import { api, problemOf } from "../wire/api.js";
 import type { Change, PermissionRow, Problem } from "../wire/rows.js";
+import { isAskedAgain } from "./changed.js";
 
 /** Characters of a title that stand on one line. */
 const TITLE_CHARACTERS = 160;
@@ -20,10 +21,14 @@ const TITLE_CHARACTERS = 160;
 /** A question: all of what would be done first, then the buttons. */
 export function PermissionCard({ row }: { row: PermissionRow }): VNode {
   const t = messages().permission;
+  const { session } = useReading();
   const open = row.outcome === null;
   const { changes, problem } = useWhole(row, open);
   const files = new Set(row.changes.map((change) => change.path)).size;
   const standing = standingOf(row);
+  const questions = session.book.questionsOf(row.turn, row.call);
+  const again = questions.some((other) => isAskedAgain(other, row));
+  const outdated = questions.some((other) => isAskedAgain(row, other));
   const proposals = changes.map((change, at) => (
     <Proposed
       key={`${at} ${change.path}`}
@@ -41,7 +46,13 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
   );
   // A command is read whole before it is answered, as the lines that it is.
   const long = row.title.length > TITLE_CHARACTERS || (row.changes.length === 0 && row.title.includes("\n"));
-  if (!open) return <Settled row={row}>{proposals.length === 0 ? null : [count, ...proposals]}</Settled>;
+  if (!open) {
+    return (
+      <Settled row={row} outdated={outdated}>
+        {proposals.length === 0 ? null : [count, ...proposals]}
+      </Settled>
+    );
+  }
   return (
     <section
       class="permission"
@@ -60,6 +71,12 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
           {visibleProse(row.title)}
         </pre>
       )}
+      {again && (
+        <p class="warning" data-part="asked-again">
+          <Icon name="warning" />
+          {t.again}
+        </p>
+      )}
       {count}
       {proposals}
       {problem !== null && <ProblemNote problem={problem} lead={t.noPreview} />}
@@ -69,7 +86,16 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
 }
 
 /** What became of a question, on one line; what had been asked for stays readable under it. */
-function Settled({ row, children }: { row: PermissionRow; children: ComponentChildren }): VNode {
+function Settled({
+  row,
+  outdated,
+  children,
+}: {
+  row: PermissionRow;
+  /** It was allowed for a state of the file that is no more, and nothing was written. */
+  outdated: boolean;
+  children: ComponentChildren;
+}): VNode {
   const t = messages().permission;
   const words = (
     <>
@@ -80,6 +106,7 @@ function Settled({ row, children }: { row: PermissionRow; children: ComponentChi
           {t.by} <Foreign text={row.by} />
         </span>
       )}
+      {outdated && <span class="attention">{t.outdated}</span>}
       <span class="ellipsis">
         <Foreign text={shortenedMiddle(row.title, TITLE_CHARACTERS)} />
       </span>

@@ -34,7 +34,9 @@ export function ToolCall({ row }: { row: ToolRow }): VNode {
   const t = messages();
   const { session, keeper } = useReading();
   const head = useRef<HTMLDivElement>(null);
-  const asks = row.permission === "asked";
+  // A call may ask again after it was allowed.
+  const asks =
+    row.permission === "asked" || session.book.questionsOf(row.turn, row.call).some((one) => one.outcome === null);
   const cards = cardsOf(row);
   const has = detailsOf(row);
   const key = `details:${row.id}`;

@@ -4,7 +4,7 @@
  */
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { mustStay } from "../card/form.js";
-import type { Row } from "../wire/rows.js";
+import type { PermissionRow, Row } from "../wire/rows.js";
 import type { Shape } from "./items.js";
 
 export interface Delta {
@@ -37,6 +37,8 @@ export class Book {
   /** All ids in the order of their rows. */
   #order: string[] = [];
   readonly sections = signal<readonly Section[]>([]);
+  /** Ids of the questions of each call. */
+  readonly #questions = signal<ReadonlyMap<string, readonly string[]>>(new Map());
   /** Counts new rows at the end, for the reader who is somewhere else. */
   readonly appended = signal(0);
 
@@ -52,6 +54,13 @@ export class Book {
 
   row(id: string): Signal<Row> | undefined {
     return this.#entries.get(id)?.row;
+  }
+
+  /** The questions that a call has asked, in their order. Read inside a component, it makes the component follow. */
+  questionsOf(turn: number, call: string): PermissionRow[] {
+    const ids = this.#questions.value.get(`${turn} ${call}`) ?? [];
+    const rows = ids.map((id) => this.row(id)?.value).filter((row) => row?.kind === "permission");
+    return rows.sort((a, b) => a.seq - b.seq);
   }
 
   rows(): Row[] {
@@ -126,6 +135,7 @@ export class Book {
     batch(() => {
       this.#arrange();
       for (const id of gone) this.#entries.delete(id);
+      this.#forgetQuestions();
     });
     return true;
   }
@@ -135,8 +145,16 @@ export class Book {
       this.#order = [];
       this.#arrange();
       this.#entries.clear();
+      this.#forgetQuestions();
       this.appended.value = 0;
     });
+  }
+
+  #forgetQuestions(): void {
+    const here = [...this.#questions.peek()].map(
+      ([key, ids]) => [key, ids.filter((id) => this.#entries.has(id))] as const,
+    );
+    this.#questions.value = new Map(here.filter(([, ids]) => ids.length > 0));
   }
 
   #enter(row: Row): void {
@@ -148,6 +166,11 @@ export class Book {
       return `${now.kind} ${mustStay(now) ? 1 : 0} ${size}`;
     });
     this.#entries.set(row.id, { row: own, shape });
+    if (row.kind === "permission") {
+      const key = `${row.turn} ${row.call}`;
+      const known = this.#questions.peek();
+      this.#questions.value = new Map(known).set(key, [...(known.get(key) ?? []), row.id]);
+    }
   }
 
   #get(id: string): Entry {

@@ -30,6 +30,7 @@ function Preview({ session, wish, close }: { session: OpenSession; wish: UndoWis
   const [preview, setPreview] = useState<UndoPreview | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [working, setWorking] = useState(false);
+  const [look, setLook] = useState(0);
   useEffect(() => {
     let left = false;
     setPreview(null);
@@ -45,7 +46,7 @@ function Preview({ session, wish, close }: { session: OpenSession; wish: UndoWis
     return () => {
       left = true;
     };
-  }, [session.id, hunk]);
+  }, [session.id, hunk, look]);
   const carryOut = async (plan: string): Promise<void> => {
     setWorking(true);
     try {
@@ -82,7 +83,14 @@ function Preview({ session, wish, close }: { session: OpenSession; wish: UndoWis
           </select>
         </label>
       )}
-      {problem !== null && <ProblemNote problem={problem} lead={t.undo.failed} />}
+      {problem !== null && (
+        <>
+          <ProblemNote problem={problem} lead={problem.code === "STALE" ? t.undo.stale : t.undo.failed} />
+          <button type="button" class="link-button" data-part="undo-look-again" onClick={() => setLook(look + 1)}>
+            {t.undo.again}
+          </button>
+        </>
+      )}
       {problem === null && preview === null && <p class="quiet-word loading">{t.app.loading}</p>}
       {preview !== null && (
         <div class="undo-preview" data-part="undo-preview">

@@ -768,6 +768,11 @@ export interface components {
              * @description False: there is no text basis, so there are no counts.
              */
             counted: boolean;
+            /**
+             * Facts
+             * @description What changed besides lines.
+             */
+            facts: ("bom_added" | "bom_removed" | "final_newline_added" | "final_newline_removed" | "line_endings_changed" | "made_executable" | "made_not_executable")[];
         };
         /** NewSession */
         NewSession: {

@@ -8,6 +8,7 @@ import {
   isTooLongToColour,
   sumOf,
 } from "../../src/card/change.js";
+import type { NetTotal } from "../../src/wire/rows.js";
 import { change, hunk, side } from "../changes.js";
 
 describe("the form of a file", () => {
@@ -63,7 +64,8 @@ describe("counts", () => {
       removed: 0,
       exact: true,
       counted: true,
-    } as const;
+      facts: [],
+    } satisfies NetTotal;
     expect(countsOfTotal(total, true)?.bound).toBe("≥");
     expect(countsOfTotal({ ...total, counted: false }, false)).toBeNull();
   });
