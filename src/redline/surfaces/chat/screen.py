@@ -143,7 +143,8 @@ class Screen:
             [change.path for change in row.changes],
             {"command": view.title} if isinstance(view, TerminalCall) else None,
         )
-        self._put(identity, request, "", settled="This question ended when Redline was stopped.")
+        settled = self._ending(row) if row.outcome else "This question ended when Redline was stopped."
+        self._put(identity, request, "", settled=settled)
         return True
 
     # Turns.
@@ -195,10 +196,12 @@ class Screen:
         question = self._asked.pop(row.request, None)
         if question is None:
             return
-        if not question.settled:
-            by = short(visible((row.by or "").removeprefix(f"{self.name}: ")))
-            question.settled = f"{_OUTCOMES.get(row.outcome or '', 'Settled')}{f' by {by}' if by else ''}."
+        question.settled = question.settled or self._ending(row)
         self._draw(question)
+
+    def _ending(self, row: PermissionRow) -> str:
+        by = short(visible((row.by or "").removeprefix(f"{self.name}: ")))
+        return f"{_OUTCOMES.get(row.outcome or '', 'Settled')}{f' by {by}' if by else ''}."
 
     def _request(self, fits: Callable[[PermissionRow], bool]) -> PermissionRow | None:
         rows = reversed(self.room.fanout.transcript.rows)
