@@ -54,7 +54,7 @@ class Hub:
         stream = Stream(secrets.token_urlsafe(12), listing=listing, catch_up=self._catch_up)
         self._streams[stream.identity] = stream
         stream.push("", 0, event("hello", wire.StreamHello(stream=stream.identity)))
-        await self.change(stream.identity, wire.Subscriptions(subscribe=list(wanted)))
+        await self.change(stream.identity, wire.Subscriptions(subscribe=tuple(wanted)))
         return stream
 
     async def change(self, identity: str, wanted: wire.Subscriptions) -> None:
