@@ -99,7 +99,7 @@ export function Composer({ session }: { session: OpenSession }): VNode {
             }
           }}
         />
-        {running && (
+        {running && !readOnly && (
           <button type="button" class="button stop" disabled={stopping} data-part="stop" onClick={() => void stop()}>
             <Icon name="stop" />
             {stopping ? t.stopping : t.stop}

@@ -31,6 +31,7 @@ export const en = {
     untitled: "Untitled",
     running: "running",
     more: "Show older sessions",
+    edited: "Lines edited in all",
     failed: "The sessions could not be loaded.",
   },
   newSession: {
@@ -333,4 +334,6 @@ export const en = {
     unexpected: (status: number) => `Redline answered with ${status}.`,
     unexpectedRemedy: "Try again; if it stays so, look at the output of “redline serve”.",
   },
+  /** What the server says in English, by its code, for readers of another language. */
+  problems: {} as Record<string, string>,
 };

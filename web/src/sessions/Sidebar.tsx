@@ -131,7 +131,11 @@ function SessionLink({ session }: { session: SessionSummary }): VNode {
         <Foreign text={folder} />
         <span aria-hidden="true">·</span>
         <time dateTime={new Date(session.updated_at).toISOString()}>{formatWhen(session.updated_at, Date.now())}</time>
-        {counts !== null && <Counts counts={{ added: counts.added, removed: counts.removed, bound: "" }} />}
+        {counts !== null && (
+          <span class="session-counts" title={t.edited}>
+            <Counts counts={{ added: counts.added, removed: counts.removed, bound: "" }} />
+          </span>
+        )}
       </span>
     </a>
   );

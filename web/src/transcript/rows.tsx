@@ -169,10 +169,12 @@ function Plan({ row }: { row: PlanRow }): VNode {
 
 function Notice({ row }: { row: NoticeRow }): VNode {
   if (row.level === "error") return <ProblemNote problem={row.problem} />;
+  const known = messages().problems[row.problem.code];
   return (
     <div class={`notice notice-${row.level}`} data-part="notice" data-code={row.problem.code}>
       <Icon name={row.level === "warning" ? "warning" : "dot"} />
       <p>
+        {known !== undefined && `${known} `}
         {visibleProse(row.problem.message)}{" "}
         {row.problem.remedy !== "" && <span class="quiet-word">{visibleProse(row.problem.remedy)}</span>}
       </p>

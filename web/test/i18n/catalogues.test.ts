@@ -20,7 +20,8 @@ describe("the catalogues", () => {
         : value !== null && typeof value === "object"
           ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, shape(one)]))
           : typeof value;
-    expect(shape(zh)).toEqual(shape(en));
+    // The server's own sentences are English already.
+    expect(shape({ ...zh, problems: {} })).toEqual(shape(en));
   });
 
   it("are chosen by what the browser asks for first", () => {
