@@ -12,8 +12,9 @@ from sse_starlette import EventSourceResponse
 from redline.surfaces.dashboard import contract as wire
 from redline.surfaces.dashboard.asked import House, Served, Session, place_of
 from redline.surfaces.dashboard.channel import NAME
+from redline.surfaces.dashboard.states import problem
 from redline.surfaces.dashboard.stream import subscriptions
-from redline.surfaces.dashboard.wire import called, problem, text
+from redline.surfaces.dashboard.wire import called, text
 
 router = APIRouter()
 PING_SECONDS = 15

@@ -23,7 +23,7 @@ from redline.surfaces.dashboard.contract import Problem, StreamEvents
 from redline.surfaces.dashboard.guard import Access, Guard
 from redline.surfaces.dashboard.hub import Hub
 from redline.surfaces.dashboard.plans import Plans
-from redline.surfaces.dashboard.wire import problem
+from redline.surfaces.dashboard.states import problem
 from redline.tools.undo import UndoRefused
 from redline.workspace.store import BytesError
 

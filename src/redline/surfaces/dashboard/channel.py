@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
 from redline.surfaces.dashboard import contract as wire
-from redline.surfaces.dashboard.wire import Place, covered_lines, may_fold, state, text
+from redline.surfaces.dashboard.states import state
+from redline.surfaces.dashboard.wire import Place, covered_lines, may_fold, text
 from redline.transcript.rows import AgentRow, ThoughtRow, TurnEndRow
 
 if TYPE_CHECKING:

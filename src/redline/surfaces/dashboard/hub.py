@@ -10,8 +10,8 @@ from redline.gateway.roster import GatewayError
 from redline.sessions.store import StoreError
 from redline.surfaces.dashboard import contract as wire
 from redline.surfaces.dashboard.channel import Channel, event
+from redline.surfaces.dashboard.states import problem, summary
 from redline.surfaces.dashboard.stream import SUBSCRIPTION_LIMIT, Stream
-from redline.surfaces.dashboard.wire import problem, summary
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -19,11 +19,7 @@ from redline.transcript import rows as of
 from redline.views import DiffCall, DiffResult, GenericCall, GenericResult, TerminalCall, TerminalResult
 
 if TYPE_CHECKING:
-    from redline.agents.agent import Stop
     from redline.changes.record import FileChange, Side
-    from redline.gateway.gateway import Listed
-    from redline.gateway.room import Room
-    from redline.gateway.roster import Offer
 
 _log = logging.getLogger(__name__)
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -259,75 +255,12 @@ def covered_lines(said: str, changes: Sequence[FileChange], workspace: str) -> t
     return tuple(said.count("\n", 0, start) for start, _ in covered_fences(said, changes, Path(workspace)))
 
 
-# Sessions.
-
-
-def state(room: Room) -> wire.SessionState:
-    seen = room.state
-    mode = seen.of_agent.get("mode")
-    runs = room.runs
-    return wire.SessionState(
-        session=room.session,
-        workspace=text(seen.workspace),
-        agent=text(seen.agent),
-        model=text(seen.model),
-        title=text(seen.title),
-        turn=seen.turn,
-        running=seen.running and runs != "nobody",
-        closed=seen.closed,
-        approval=text(seen.approval),
-        mode=text(mode) if isinstance(mode, str) else "",
-        runs=runs,
-        waiting=room.waiting,
-        seq=room.seq,
-    )
-
-
-def summary(listed: Listed) -> wire.SessionSummary:
-    one = listed.summary
-    return wire.SessionSummary(
-        session=one.session,
-        workspace=text(one.workspace),
-        agent=text(one.agent),
-        title=text(one.title),
-        started_at=one.started_at,
-        updated_at=one.updated_at,
-        turns=one.turns,
-        added=one.added,
-        removed=one.removed,
-        runs=listed.runs,
-    )
-
-
-def agent(offer: Offer) -> wire.Agent:
-    return wire.Agent(
-        name=offer.name,
-        title=offer.title,
-        installed=offer.installed,
-        default=offer.default,
-        model=offer.model,
-        needs_model=offer.needs_model,
-        install=offer.install,
-        sign_in=offer.sign_in,
-        notes=offer.notes,
-    )
+# Parts.
 
 
 def called(pairs: Iterable[tuple[int, str]]) -> list[wire.Called]:
     return [wire.Called(turn=turn, call=text(call)) for turn, call in pairs]
 
-
-def problem(error: Exception | Stop) -> wire.Problem:
-    """Of an error of the floors below, which all have a code, a message and a remedy."""
-    return wire.Problem(
-        code=str(getattr(error, "code", "ERROR")),
-        message=text(str(getattr(error, "message", error))),
-        remedy=text(str(getattr(error, "remedy", ""))),
-        lines=_texts(getattr(error, "lines", ())),
-    )
-
-
-# Parts.
 
 _KINDS: Mapping[str, Any] = {"terminal": "execute", "diff": "edit"}
 
