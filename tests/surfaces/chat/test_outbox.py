@@ -164,6 +164,41 @@ def test_the_file_stands_there_before_the_buttons(tmp_path: Path) -> None:
     in_virtual_time(run())
 
 
+@pytest.mark.parametrize("refused", [0, 1], ids=["the message", "the file"])
+def test_nobody_can_answer_what_the_chat_refused_to_show(tmp_path: Path, refused: int) -> None:
+    async def run() -> None:
+        channel = Channel(answers=[*[None] * refused, Refused("file_uploads_disabled")])
+        outbox = Outbox(channel, Places.open(tmp_path))
+        buttons = Buttons("t", (Choice("yes", "Yes"),))
+        outbox.show(_begun(), _says(Text("May this be done?"), File("a.diff", b"x"), buttons), urgent=True)
+        await outbox.settled()
+        assert channel.buttons() == []
+        assert "The chat refused" in channel.said()
+        assert "It cannot be answered here" in channel.said()
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_a_file_that_is_refused_is_named_and_the_turn_goes_on(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel(answers=[None, Refused("too large")])
+        outbox = Outbox(channel, Places.open(tmp_path))
+        parts = [Text("one"), File("a.diff", b"x"), File("b.diff", b"y"), Text("two", "strong")]
+        outbox.show(_begun(), _says(*parts), urgent=True)
+        await outbox.settled()
+        assert channel.files() == []
+        assert "The chat refused the file a.diff." in channel.said()
+        assert "The chat refused the file b.diff." in channel.said()
+        assert channel.count("upload") == 1
+        outbox.show(_begun(), _says(*parts, File("c.diff", b"z")), urgent=True, final=True)
+        await outbox.settled()
+        assert [file.name for file in channel.files()] == ["c.diff"], "the next one is tried, once"
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
 def test_nothing_is_posted_again_after_a_restart_and_what_was_begun_is_brought_to_its_end(tmp_path: Path) -> None:
     async def run() -> None:
         channel = Channel()

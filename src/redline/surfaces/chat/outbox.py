@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from redline.surfaces.chat.cards import merged
-from redline.surfaces.chat.parts import File, Message, Page, Text
+from redline.surfaces.chat.parts import Buttons, File, Message, Page, Text
 from redline.surfaces.chat.places import Begun, Places, Post
 from redline.surfaces.chat.platform import Refused, Wait
 
@@ -51,7 +51,7 @@ class Flow:
 @dataclass(frozen=True, slots=True)
 class _Call:
     kind: str
-    """"message" or "file"."""
+    """"message", "file", or "note": what is said instead of a file."""
     number: int
     page: Page
     upto: int = 0
@@ -156,23 +156,16 @@ class Outbox:
 
     def _next(self, flow: Flow) -> _Call | None:
         """The first page, in order, that does not stand there as it should. Files that wait go up as one."""
-        pages = flow.pages()
-        files = [page for page in pages if isinstance(page, File)]
-        uploaded = sum(kind == "file" for kind, _ in flow.posts)
-        message = file = -1
-        for page in pages:
+        pages = _wanted(flow)
+        waiting = [page for key, page in pages if isinstance(page, File) and key not in flow.posts]
+        for (kind, number), page in pages:
             if isinstance(page, File):
-                file += 1
-                key = ("file", file)
-                if file >= uploaded and key not in flow.refused:
-                    return _Call("file", file, merged(files[file:]), upto=len(files))
-            else:
-                message += 1
-                key = ("message", message)
-                wanted = _UNSHOWN if key in flow.refused else page
-                post = flow.posts.get(key)
-                if post is None or post.digest != digest(wanted):
-                    return _Call("message", message, wanted)
+                if (kind, number) not in flow.posts:
+                    return _Call(kind, number, merged(waiting), upto=number + len(waiting))
+                continue
+            post = flow.posts.get((kind, number))
+            if post is None or post.digest != digest(page):
+                return _Call(kind, number, page)
         return None
 
     def _delay(self, *, urgent: bool) -> float:
@@ -254,18 +247,43 @@ class Outbox:
     def _refused(self, flow: Flow, call: _Call, reason: str) -> None:
         """What cannot be edited is posted anew; what cannot be posted is said in other words, once, and then the flow
         is given up."""
-        key = (call.kind, call.number)
-        _log.warning("%s refused %s %d of %s: %s", self._platform.name, *key, flow.begun.flow, reason)
-        if key in flow.posts:
-            self._forget(flow, key)
-        elif call.page is not _UNSHOWN:
-            flow.refused.add(key)
+        _log.warning("%s refused %s %d of %s: %s", self._platform.name, call.kind, call.number, flow.begun.flow, reason)
+        if (call.kind, call.number) in flow.posts:
+            self._forget(flow, (call.kind, call.number))
+        elif call.kind != "note" and call.page is not _UNSHOWN:
+            flow.refused.update(_keys(call))
         else:
             flow.final = True
             self._stands(flow)
 
     def _hold(self, seconds: float) -> None:
         self._not_before = max(self._not_before, asyncio.get_running_loop().time() + seconds)
+
+
+def _wanted(flow: Flow) -> list[tuple[tuple[str, int], Page]]:
+    """The pages with what each is kept under. What the platform refused is a word about it instead, and nothing that
+    comes after it can be pressed: nobody may answer a question without having seen all of it."""
+    wanted: list[tuple[tuple[str, int], Page]] = []
+    counts = {"message": 0, "file": 0}
+    missing = False
+    for page in flow.pages():
+        kind = "file" if isinstance(page, File) else "message"
+        key = (kind, counts[kind])
+        counts[kind] += 1
+        if key in flow.refused:
+            missing = True
+            said = f"▲ The chat refused the file {getattr(page, 'name', '')}. The dashboard and `redline diff` have it."
+            wanted.append((("note", key[1]), Message((Text(said, "strong"),))) if kind == "file" else (key, _UNSHOWN))
+        else:
+            wanted.append((key, _without_buttons(page) if missing and isinstance(page, Message) else page))
+    return wanted
+
+
+def _without_buttons(message: Message) -> Message:
+    if not any(isinstance(piece, Buttons) for piece in message.pieces):
+        return message
+    kept = tuple(piece for piece in message.pieces if not isinstance(piece, Buttons))
+    return Message((*kept, Text("It cannot be answered here, but in the dashboard or an editor.", "strong")))
 
 
 def _keys(call: _Call) -> list[tuple[str, int]]:
