@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shlex
 import sys
@@ -181,7 +182,11 @@ async def test_notes_beside_the_protocol_survive_both_ways(place: Place) -> None
     ]
     async with place.editor(*puppet(place, steps)) as editor:
         session = await editor.new(place.workspace)
-        prompt = [{"type": "text", "text": "Go on.", "annotations": {"priority": 1}, "_meta": {"k": "v"}}]
+        picture = base64.b64encode(bytes(range(256)) * 40_000).decode()
+        prompt = [
+            {"type": "text", "text": "Go on.", "annotations": {"priority": 1}, "_meta": {"k": "v"}},
+            {"type": "image", "data": picture, "mimeType": "image/webp", "uri": "file:///p.webp", "_meta": {"w": 3}},
+        ]
         await editor.ask("session/prompt", sessionId=session, prompt=prompt, messageId="u1", _meta={"trace": "t"})
         assert heard(place, "session/prompt") == [
             {"sessionId": "puppet", "prompt": prompt, "messageId": "u1", "_meta": {"trace": "t"}}
@@ -194,6 +199,8 @@ async def test_notes_beside_the_protocol_survive_both_ways(place: Place) -> None
             assert [one["text"] for one in editor.enveloped] == ["Three. "]
             assert editor.held[session].notes == {"1:c": {"a": {"b": 1, "c": 2}}}
             assert (bare in editor.updates) == (way == "live")  # it says nothing to a reader
+            back = [one["content"] for one in editor.updates if one["sessionUpdate"] == "user_message_chunk"]
+            assert back == ([] if way == "live" else prompt)
             editor.updates.clear(), editor.enveloped.clear(), editor.held.clear()
             await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[])
 

@@ -329,7 +329,8 @@ class AcpAgent:
             if data is None:
                 return {"type": "text", "text": "[an image that is not kept any more]"}
             encoded = base64.b64encode(data).decode("ascii")
-            return {"type": "image", "data": encoded, "mimeType": str(block.get("media_type", "image/png"))}
+            rest = {name: value for name, value in block.items() if name not in ("blob", "bytes", "media_type")}
+            return {**rest, "data": encoded, "mimeType": str(block.get("media_type", "image/png"))}
         return dict(block)
 
 

@@ -29,11 +29,19 @@ async def logged_blocks(prompt: object, keep: Keep) -> list[dict[str, Any]]:
     return [await _logged(one, number, keep) for number, one in enumerate(prompt)]
 
 
-def raw_blocks(prompt: object) -> list[dict[str, Any]]:
-    """For a foreign agent: as they are. Raises `RpcError` (invalid params) for what is no content."""
+async def raw_blocks(prompt: object, keep: Keep) -> list[dict[str, Any]]:
+    """For a foreign agent: as they are, but for the data of images, which are kept beside the log and put back when
+    they are sent. Raises `RpcError` (invalid params) for what is no content."""
     if not isinstance(prompt, list) or not prompt or not all(isinstance(one, Mapping) for one in prompt):
         raise RpcError(INVALID_PARAMS, "prompt is not a list of content blocks, or it is empty")
-    return [dict(one) for one in prompt]
+    return [await _raw(one, f"prompt[{number}]", keep) for number, one in enumerate(prompt)]
+
+
+async def _raw(block: Mapping[str, Any], where: str, keep: Keep) -> dict[str, Any]:
+    if block.get("type") != "image" or not isinstance(block.get("data"), str):
+        return dict(block)
+    rest = {name: value for name, value in block.items() if name not in ("data", "mimeType")}
+    return {**rest, **await _image(block, where, keep)}
 
 
 async def _logged(block: object, number: int, keep: Keep) -> dict[str, Any]:
@@ -103,5 +111,6 @@ def _sent(block: Mapping[str, Any], stored: Stored) -> dict[str, Any]:
         data = image(block["blob"], stored)
         if data is None:
             return {"type": "text", "text": "(an image that is not kept any more)"}
-        return {"type": "image", "data": data, "mimeType": str(block.get("media_type", "image/png"))}
+        rest = {name: value for name, value in block.items() if name not in ("blob", "bytes", "media_type")}
+        return {**rest, "data": data, "mimeType": str(block.get("media_type", "image/png"))}
     return dict(whole(block, stored))

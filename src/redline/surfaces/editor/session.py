@@ -12,7 +12,8 @@ from uuid import uuid4
 
 from redline.agents.builtin.agent import BuiltinAgent, BuiltinFactory
 from redline.gateway.conversation import CANCELLED, Conversation
-from redline.protocol.connection import ConnectionClosed, RpcError
+from redline.protocol.connection import INVALID_PARAMS, ConnectionClosed, RpcError
+from redline.sessions.gate import GateError
 from redline.surfaces.editor import commands
 from redline.surfaces.editor.answers import answer
 from redline.surfaces.editor.blocks import logged_blocks, raw_blocks
@@ -129,7 +130,10 @@ class EditorSession:
             task.cancel()
             await asyncio.wait({task})
         await self._subscription.idle()
-        stop = CANCELLED if task.cancelled() else task.result()
+        try:
+            stop = CANCELLED if task.cancelled() else task.result()
+        except GateError as refusal:
+            raise RpcError(INVALID_PARAMS, f"The prompt is too large for the session's log: {refusal}.") from refusal
         if self.proxied is not None:
             return self.proxied.told(stop)
         await self._tell(*self._usage())
@@ -196,7 +200,7 @@ class EditorSession:
         if self.proxied is None:
             return await logged_blocks(prompt, self._keep)
         self.proxied.beside(params)
-        return raw_blocks(prompt)
+        return await raw_blocks(prompt, self._keep)
 
     async def _keep(self, data: bytes) -> str | None:
         [blob] = await asyncio.to_thread(self._opened.store.put, self.id, data)
