@@ -259,6 +259,15 @@ class TestTheStepsOfATurn:
         page.reload()
         expect(visitor.row(steps.calls[0])).to_be_visible()
 
+    def test_and_thoughts_are_one_line_until_they_are_opened(self, visit: Callable[..., Visitor], steps: Shown) -> None:
+        visitor = visit()
+        page = visitor.open(steps.session)
+        visitor.unfold()
+        thought = page.locator("[data-kind=thought]")
+        expect(thought.locator("[data-part=markdown]")).to_have_count(0)
+        thought.locator("[data-part=fold]").click()
+        expect(thought.locator("[data-part=markdown]")).to_contain_text("Hm, where to begin?")
+
     def test_hide_no_change_permission_error_or_warning_in_either_fold(
         self, visit: Callable[..., Visitor], steps: Shown
     ) -> None:

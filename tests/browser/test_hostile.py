@@ -118,6 +118,7 @@ class TestInjection:
         expect(page.locator("diffs-container")).to_contain_text("if foo < bar & 1:")
         expect(page.locator("diffs-container")).not_to_contain_text("&gt;")
         expect(page.locator("diffs-container")).not_to_contain_text("amp;")
+        assert page.locator("diffs-container [data-diff-span]").all_text_contents() == [">", "<"]
 
     def test_of_an_address_that_names_a_session_shows_an_error_and_runs_nothing(
         self, visit: Callable[..., Visitor]
