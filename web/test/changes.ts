@@ -96,6 +96,7 @@ export function permission(more: Partial<PermissionRow> = {}): PermissionRow {
     call: "t1",
     title: "Edit a.py",
     changes: [],
+    note: "",
     options: [],
     outcome: null,
     by: null,

@@ -104,7 +104,7 @@ function Header({ session }: { session: OpenSession | null }): VNode {
           </p>
         )}
       </div>
-      {session !== null && (
+      {state !== null && (
         <>
           <button
             type="button"

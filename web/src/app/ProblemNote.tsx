@@ -11,7 +11,7 @@ export function ProblemNote({ problem, lead }: { problem: Problem; lead?: string
   return (
     <div class="problem" role="alert" data-part="problem" data-code={problem.code}>
       <p>
-        {lead !== undefined && <strong>{lead} </strong>}
+        {lead !== undefined && lead !== "" && <strong>{lead} </strong>}
         {known ?? visibleProse(problem.message)} <code class="problem-code">{problem.code}</code>
       </p>
       {known !== undefined && (

@@ -28,14 +28,15 @@ interface CardProps {
 export function Card(props: CardProps): VNode {
   const { plan } = props;
   return plan.changes.length === 1 && plan.changes[0] !== undefined ? (
-    <section
+    <div
+      role="group"
       class="card"
       data-card={plan.key}
       data-standing={plan.standing}
       aria-label={messages().row.spokenCard(visible(plan.changes[0].name), messages().standing[plan.standing])}
     >
       <FileCard {...props} change={plan.changes[0]} only />
-    </section>
+    </div>
   ) : (
     <ManyFiles {...props} />
   );
@@ -55,7 +56,8 @@ function ManyFiles(props: CardProps): VNode {
   const toggle = (): void => keeping(keeper(), head.current, () => session.choices.choose(`card:${plan.key}`, !open));
   const label = t.card.labelMany(plan.changes.length);
   return (
-    <section
+    <div
+      role="group"
       class="card"
       data-card={plan.key}
       data-standing={plan.standing}
@@ -99,7 +101,7 @@ function ManyFiles(props: CardProps): VNode {
           </ul>
         )}
       </Collapse>
-    </section>
+    </div>
   );
 }
 

@@ -15,6 +15,7 @@ export function Composer({ session }: { session: OpenSession }): VNode {
   const t = messages().composer;
   const [text, setText] = useState(drafts.get(session.id) ?? "");
   const [problem, setProblem] = useState<Problem | null>(null);
+  const [lead, setLead] = useState("");
   const [sending, setSending] = useState(false);
   const [stopping, setStopping] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
@@ -48,6 +49,7 @@ export function Composer({ session }: { session: OpenSession }): VNode {
     try {
       await api.prompt(session.id, prompt);
     } catch (error) {
+      setLead(t.failed);
       setProblem(problemOf(error));
       write(prompt); // nothing that was typed is lost
     } finally {
@@ -61,6 +63,7 @@ export function Composer({ session }: { session: OpenSession }): VNode {
       await api.cancel(session.id);
     } catch (error) {
       setStopping(false);
+      setLead("");
       setProblem(problemOf(error));
     }
   };
@@ -73,7 +76,7 @@ export function Composer({ session }: { session: OpenSession }): VNode {
         void send();
       }}
     >
-      {problem !== null && <ProblemNote problem={problem} lead={t.failed} />}
+      {problem !== null && <ProblemNote problem={problem} lead={lead} />}
       {readOnly && <p class="quiet-word composer-note">{t.readOnly}</p>}
       {waiting > 0 && (
         <p class="quiet-word composer-note" role="status">

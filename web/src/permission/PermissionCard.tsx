@@ -54,7 +54,8 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
     );
   }
   return (
-    <section
+    <div
+      role="group"
       class="permission"
       data-part="permission"
       data-request={row.request}
@@ -71,17 +72,17 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
           {visibleProse(row.title)}
         </pre>
       )}
-      {again && (
-        <p class="warning" data-part="asked-again">
+      {(again || row.note !== "") && (
+        <p class="warning" data-part={again ? "asked-again" : "question-note"}>
           <Icon name="warning" />
-          {t.again}
+          {again ? t.again : visibleProse(row.note)}
         </p>
       )}
       {count}
       {proposals}
       {problem !== null && <ProblemNote problem={problem} lead={t.noPreview} />}
       <Buttons row={row} ready={changes.every((change) => !change.hunks_omitted)} />
-    </section>
+    </div>
   );
 }
 

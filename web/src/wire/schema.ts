@@ -908,6 +908,11 @@ export interface components {
             title: string;
             /** Changes */
             changes: components["schemas"]["Change"][];
+            /**
+             * Note
+             * @description Why there is no preview, or that the file changed since the last answer and it is asked again.
+             */
+            note: string;
             /** Options */
             options: components["schemas"]["Choice"][];
             /** Outcome */
