@@ -135,7 +135,27 @@ async def undo(
     """
     if plan is None:
         plan = await plan_undo(log, store, files, redactor, turn=turn, path=path, call=call, hunk=hunk)
+    else:
+        await _require_as_planned(plan, files)
     return await to_its_end(_carry_out(plan, log, Journal(files, store, log, Recorder(redactor))))
+
+
+async def _require_as_planned(plan: UndoPlan, files: Files) -> None:
+    """Refuse a plan that time has overtaken before any file is touched, and before there is a turn for it. Each file is
+    looked at again under its lock."""
+    done: set[str] = set()
+    for planned in plan.steps:
+        step = planned.step
+        if not _is_under(step, done):  # else an earlier step brings about what is expected
+            try:
+                there = (await files.preview(step.target, Delete())).before
+            except FileError as error:
+                if error.code != "NOT_FOUND":
+                    raise UndoRefused(error.code, error.message, error.remedy) from error
+                there = None
+            if ("" if there is None else there.blob) != planned.expected:
+                raise _overtaken(step)
+        done.update(_paths(step))
 
 
 async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undone:
@@ -208,6 +228,10 @@ def _refused(error: FileError | ToolError, step: Step) -> UndoRefused:
     """A file that has changed since the plan is said to the person who saw it, and not to an agent that has read it."""
     if error.code != "STALE":
         return UndoRefused(error.code, error.message, error.remedy)
+    return _overtaken(step)
+
+
+def _overtaken(step: Step) -> UndoRefused:
     message = f"{step.target.path} has changed since it was shown what this undo would do."
     return UndoRefused("STALE", message, "Look at what it would do now.")
 
