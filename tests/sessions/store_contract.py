@@ -165,7 +165,7 @@ class StoreContract:
             event("s", 7, "change/reverted", turn=2, call="u", of=[], changes=[{**change, "added": 1, "removed": 3}]),
             event("s", 8, "session/state", title="Second"),
             event("s", 9, "session/state", modes=[]),
-            event("s", 10, "turn/started", turn=2),
+            event("s", 10, "turn/started", at=7000, turn=2),
             event("s", 11, "session/closed", at=9000, reason="done"),
         ]  # fmt: skip
         for each in events:
@@ -174,7 +174,7 @@ class StoreContract:
         summary = await store.summary("s")
         assert summary is not None
         assert (summary.workspace, summary.agent, summary.title) == ("/w", "builtin", "Second")
-        assert (summary.started_at, summary.updated_at, summary.last_seq) == (1000, 9000, 11)
+        assert (summary.started_at, summary.updated_at, summary.last_seq) == (1000, 7000, 11), "to be closed is no use"
         assert (summary.turns, summary.added, summary.removed, summary.closed) == (2, 6, 6, True)
         await store.append([event("s", 12, "turn/started", turn=3)], durable=False)
         again = await store.summary("s")

@@ -19,9 +19,9 @@ class Projection:
     first: int
     last: int
     started_at: int
-    updated_at: int
+    updated_at: int | None
+    """When the session was last used: it is no use of it to be closed. None here and below: as it is."""
     workspace: str | None = None
-    """None here and below: these events leave it as it is."""
     agent: str | None = None
     title: str | None = None
     turns: int = 0
@@ -50,12 +50,17 @@ class Projection:
 
 def project(events: Sequence[Event]) -> Projection:
     """Values of unexpected shapes count as absent: a log is read whatever an agent put into it."""
-    projection = Projection(events[0].seq, events[-1].seq, events[0].at, events[-1].at)
+    used_at = events[-1].at if events[-1].type != "session/closed" else _last_use(events)
+    projection = Projection(events[0].seq, events[-1].seq, events[0].at, used_at)
     for event in events:
         if (step := _STEPS.get(event.type)) is not None:
             step(projection, event)
             projection.plain = projection.is_plain()
     return projection
+
+
+def _last_use(events: Sequence[Event]) -> int | None:
+    return next((event.at for event in reversed(events) if event.type != "session/closed"), None)
 
 
 def _opened(projection: Projection, _event: Event) -> None:

@@ -171,9 +171,9 @@ _INSERT_SESSION = (
     " removed, closed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _UPDATE_SESSION = (
-    "UPDATE sessions SET last_seq = ?, updated_at = ?, workspace = coalesce(?, workspace), agent = coalesce(?, agent),"
-    " title = coalesce(?, title), turns = max(turns, ?), added = added + ?, removed = removed + ?,"
-    " closed = coalesce(?, closed) WHERE session = ? AND last_seq = ?"
+    "UPDATE sessions SET last_seq = ?, updated_at = coalesce(?, updated_at), workspace = coalesce(?, workspace),"
+    " agent = coalesce(?, agent), title = coalesce(?, title), turns = max(turns, ?), added = added + ?,"
+    " removed = removed + ?, closed = coalesce(?, closed) WHERE session = ? AND last_seq = ?"
 )
 
 
@@ -204,7 +204,8 @@ def _moved_tail(append: Append) -> tuple[object, ...]:
 def _new_summary(append: Append) -> tuple[object, ...]:
     of = append.projection
     return (
-        append.session, of.workspace or "", of.agent or "", of.title or "", of.started_at, of.updated_at, of.last,
+        append.session, of.workspace or "", of.agent or "", of.title or "", of.started_at,
+        of.started_at if of.updated_at is None else of.updated_at, of.last,
         of.turns, of.added, of.removed, bool(of.closed),
     )  # fmt: skip
 
