@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,7 @@ from redline.surfaces.chat.paginate import Measure, paginate
 from redline.surfaces.chat.parts import Buttons, Choice, File, Message, Page, Part, Text
 from redline.surfaces.chat.places import Begun, Places
 from redline.surfaces.chat.platform import Place, Refused, Wait
+from redline.surfaces.telegram.calls import TelegramCalls
 from surfaces.chat.channel import Channel
 from surfaces.chat.readback import PLATFORMS
 from surfaces.chat.readback import Platform as Reader
@@ -76,11 +78,30 @@ def test_a_turn_with_fifty_edits_in_a_minute_costs_at_most_twelve_calls(
         assert asyncio.get_running_loop().time() - begin < 70
         assert channel.texts()[-1] == "Turn 1 done"
         assert channel.count() <= 12, channel.calls
+        times = [at for at, _, _ in channel.calls]
+        assert all(later - earlier >= 1 for earlier, later in itertools.pairwise(times)), "one a second in a channel"
         assert [page for page in channel.stands.values() if isinstance(page, Message)] == [
             page for page in paginate(parts, reader.measure) if isinstance(page, Message)
         ]
         held = b"".join(page.content for page in channel.stands.values() if isinstance(page, File))
         assert held == b"".join(part.content for part in parts if isinstance(part, File))
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_a_group_of_telegram_gets_no_more_than_twenty_messages_a_minute(tmp_path: Path) -> None:
+    async def run() -> None:
+        pace = TelegramCalls(None).pace("-5")  # type: ignore[arg-type]
+        channel = Channel(tempo=pace)
+        outbox = Outbox(channel, Places.open(tmp_path), "-5")
+        for number in range(200):
+            outbox.show(_begun(f"s1/{number}"), _says(Text(str(number))), urgent=True, final=True)
+            await asyncio.sleep(0.5)
+        await outbox.settled()
+        times = [at for at, _, _ in channel.calls]
+        assert len(times) == 200
+        assert max(sum(begin <= at < begin + 60 for at in times) for begin in times) <= 20
         await outbox.close()
 
     in_virtual_time(run())

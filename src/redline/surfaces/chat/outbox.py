@@ -29,6 +29,8 @@ _log = logging.getLogger(__name__)
 CALL_SECONDS = 60.0
 """After which a call to a platform is given up and tried again."""
 _LONGEST_BACK_OFF = 60.0
+_AT_ONCE = 0.001
+"""Seconds that are not worth a sleep."""
 
 _UNSHOWN = Message((Text("▲ The chat refused to show a part here. `redline show` has all of it.", "strong"),))
 
@@ -123,7 +125,7 @@ class Outbox:
                 continue
             flow = min(waiting, key=lambda one: (not one.urgent, one.served))
             delay = self._delay(urgent=flow.urgent)
-            if delay > 0:
+            if delay > _AT_ONCE:
                 await self._sleep(delay)
                 continue
             call = self._next_or_none(flow)
