@@ -64,6 +64,15 @@ async def test_a_surface_that_comes_while_nobody_runs_the_session_stays_through_
         await until(lambda: screen.kinds() == ["user", "agent", "turn_end"] * 2)
 
 
+async def test_to_be_let_go_is_no_use_of_a_session(made: Parlour) -> None:
+    async with gateway(made) as house:
+        room = await house.start(made.workspace, "", made.script([step("one")]), source="chat")
+        await room.prompt("First.", source="chat")
+        used = (await made.archive.summary(room.session)).updated_at
+        await room.let_go()
+        assert (await made.archive.summary(room.session)).updated_at == used
+
+
 async def test_a_taken_up_session_remembers_what_was_allowed(made: Parlour) -> None:
     write = [step("", call("write", path="{workspace}/a.txt", content=content)) for content in ("a\n", "b\n")]
     read = step("", call("read", path="{workspace}/a.txt"))

@@ -175,16 +175,17 @@ class Conversation:
             data["turn"] = self._last_turn
         await self.session.log.append("notice/raised", data)
 
-    async def close(self, reason: str = "closed") -> None:
+    async def close(self, reason: str = "closed", *, told: bool = True) -> None:
         """End the turn, the agent and its own subscriptions; the session can be resumed. What is shown by then is
-        shown."""
+        shown. `told`: the log says so, and the session counts as used at this moment."""
         await self._stop_running()
         try:
             if self._agent is not None:
                 await self._agent.close()
             if self._side:
                 await asyncio.wait(self._side, timeout=_DRAIN_SECONDS)
-            await self.session.log.append("session/closed", {"reason": reason})
+            if told:
+                await self.session.log.append("session/closed", {"reason": reason})
         finally:
             if not self._lent:
                 await self.fanout.close()

@@ -235,7 +235,7 @@ class Room(View):
         try:
             if turns:
                 await asyncio.wait(turns)
-            await conversation.close(reason)
+            await conversation.close(reason, told=bool(turns))  # to be let go is no use of a session
         finally:
             self._conversation = self._opened = None
             opened.close()

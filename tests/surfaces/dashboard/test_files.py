@@ -55,7 +55,8 @@ def apply(place: Path, patch: bytes) -> None:
 async def patch(house: House, session: str, **query: Any) -> bytes:
     answer = await house.client.get(f"/api/sessions/{session}/patch", params=query)
     assert answer.status_code == 200, answer.text
-    assert answer.headers["content-disposition"] == f'attachment; filename="{session}.patch"'
+    name = "f.txt" if "path" in query else session
+    assert answer.headers["content-disposition"] == f'attachment; filename="{name}.patch"'
     return answer.content
 
 

@@ -106,6 +106,14 @@ async def _status(house: House, session: str, status: str) -> bool:
     return any(row["kind"] == "tool" and row["status"] == status for row in await house.rows(session))
 
 
+async def test_a_prompt_has_words_and_not_too_many(house: House) -> None:
+    session = await house.begin([step("ok")])
+    for text, code in (("", "REQUEST"), ("  \n", "REQUEST"), ("x" * 1_000_001, "TOO_LONG")):
+        refused = await house.post(f"sessions/{session}/prompt", {"text": text}, status=422)
+        assert (refused["code"], bool(refused["remedy"])) == (code, True)
+    assert await house.rows(session) == []
+
+
 async def test_a_session_needs_a_folder_a_model_and_an_agent_that_are_there(house: House) -> None:
     async def refused(**body: str) -> tuple[str, bool]:
         answer = await house.post("sessions", {"folder": str(house.workspace), **body}, status=409)

@@ -110,6 +110,10 @@ def _answer_errors(api: FastAPI) -> None:
         said = Problem(
             code="REQUEST", message=f"{where}: {first.get('msg', 'is malformed')}", remedy="Mend the request."
         )
+        if first.get("type") == "string_too_long":
+            most = first.get("ctx", {}).get("max_length", 0)
+            remedy = "Shorten it, or put it into a file and name the file."
+            said = Problem(code="TOO_LONG", message=f"At most {most:,} characters can be sent.", remedy=remedy)
         return _answer(422, said)
 
     async def plain(_: Request, error: Exception) -> JSONResponse:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -39,6 +41,8 @@ _IMAGES: Sequence[tuple[bytes, str]] = (
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF8", "image/gif"),
 )
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+"""What a name in a header shall not hold."""
 _PATCH: Any = {200: {"content": {"text/x-patch": {"schema": {"type": "string"}}}, "description": "The patch."}}
 _IMAGE: Any = {
     200: {
@@ -98,7 +102,8 @@ async def patch(
     if path is not None and changes:
         changes = of_path(changes, path)
     data = await asyncio.to_thread(patch_of, changes, room.kept, str(room.workspace))
-    headers = {"content-disposition": f'attachment; filename="{session}.patch"'}
+    name = session if path is None else _ODD.sub("-", Path(path).name)
+    headers = {"content-disposition": f'attachment; filename="{name}.patch"'}
     return Response(data, media_type="text/x-patch; charset=utf-8", headers=headers)
 
 

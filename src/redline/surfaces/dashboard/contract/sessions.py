@@ -103,7 +103,7 @@ class NewSession(Wire):
 
 
 class Prompt(Wire):
-    text: str = Field(min_length=1, max_length=1_000_000)
+    text: str = Field(min_length=1, max_length=1_000_000, pattern=r"\S")
 
 
 class Accepted(Wire):
