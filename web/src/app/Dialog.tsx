@@ -20,7 +20,11 @@ export function Dialog({
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = box.current;
-    if (dialog !== null && !dialog.open) dialog.showModal();
+    if (dialog !== null && !dialog.open) {
+      dialog.showModal();
+      // To what the dialog is for, rather than to the button that closes it.
+      dialog.querySelector<HTMLElement>("select, input, textarea")?.focus();
+    }
     return () => dialog?.close();
   }, []);
   return (
