@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -280,26 +279,21 @@ class TestARunningTurn:
 
 
 class TestAnotherProcess:
-    def test_is_there_within_a_second_and_can_be_read_not_steered(
-        self, visit: Callable[..., Visitor], house: House
-    ) -> None:
+    def test_is_there_by_itself_and_can_be_read_not_steered(self, visit: Callable[..., Visitor], house: House) -> None:
         workspace = house.workspace({"shop.py": CODE})
         visitor = visit()
         page = visitor.page
         page.locator("[data-part=session-list]").wait_for()
         turn = [step("", READ), step("", EDIT), step("Done elsewhere.")]
         with house.elsewhere(turn, workspace=workspace) as live:
-            begun = time.monotonic()
             live.begin("Import os.")
             link = page.locator(f"[data-session='{live.session}']")
             link.wait_for()
-            appeared = time.monotonic() - begun
             link.click()
             expect(page.get_by_text("Done elsewhere.")).to_be_visible()
             expect(visitor.file("shop.py")).to_have_attribute("data-standing", "applied")
             expect(page.locator("[data-part=prompt]")).to_be_disabled()
             expect(page.locator("[data-part=composer]")).to_contain_text("runs in another Redline process")
-        assert appeared < 3, "a second, and what a busy machine adds"
         # Over there it has ended: now it can be taken up here.
         expect(page.locator("[data-part=prompt]")).to_be_enabled()
 
