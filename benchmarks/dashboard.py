@@ -9,6 +9,8 @@ Using: an agent sends updates at that rate (pieces of text, and every tenth one 
 in the composer; figures are the delay from a key to its handler, the memory after a collection at a third of the time
 and at the end, and the CPU share of the page.
 
+Elsewhere: how soon a row that another process commits is on the page.
+
 Needs a Chromium: see tests/browser/chromium.py.
 """
 
@@ -31,7 +33,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from agents.acp.puppetry import PUPPET
 from browser import chromium
-from browser.house import House, Server, Story
+from browser.house import House, Server, Story, step
 from redline.changes.compare import describe
 
 if TYPE_CHECKING:
@@ -186,6 +188,25 @@ def used(browser: Browser, house: House, seconds: int) -> dict[str, float]:
     return found
 
 
+def from_elsewhere(browser: Browser, house: House) -> float:
+    """Milliseconds from the commit of an event by another process to its row on the page, median."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(house.server.address)
+    took = []
+    with house.elsewhere([step("Nothing.")]) as live:
+        live.append("turn/started", turn=1, source="terminal", rule="")
+        page.goto(f"{house.server.origin}/#/s/{live.session}")
+        page.locator("[data-part=prompt][disabled]").wait_for()
+        for number in range(20):
+            began = time.perf_counter()
+            live.append("assistant/message", turn=1, message=f"m{number}", text=f"Number {number}.")
+            page.get_by_text(f"Number {number}.").wait_for()
+            took.append((time.perf_counter() - began) * 1e3)
+    context.close()
+    return statistics.median(took)
+
+
 def flood(seconds: int, rate: int) -> list[dict[str, Any]]:
     """Steps of a puppet: bursts of ten updates, nine pieces of text and one state of a call, at the rate in all."""
     piece = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "word {n} of the *reply* "}}
@@ -277,6 +298,7 @@ def main() -> None:
                 lazy.append(opened(browser, house, session, asked.cards, everything=False))
                 everything.append(opened(browser, house, session, asked.cards, everything=True))
             longest = statistics.median(longest_task(browser, house, session) for _ in range(asked.rounds))
+            elsewhere = from_elsewhere(browser, house)
             using = used(browser, house, asked.seconds)
         finally:
             browser.close()
@@ -284,13 +306,24 @@ def main() -> None:
     opening = {"lazy": _medians(lazy), "everything": _medians(everything)}
     ratio = opening["lazy"]["cpu_ms"] / opening["everything"]["cpu_ms"]
     if asked.json:
-        print(json.dumps({"opening": opening, "cpu_ratio": ratio, "longest_task_cpu_ms": longest, "using": using}))
+        print(
+            json.dumps(
+                {
+                    "opening": opening,
+                    "cpu_ratio": ratio,
+                    "longest_task_cpu_ms": longest,
+                    "elsewhere_ms": elsewhere,
+                    "using": using,
+                }
+            )
+        )
         return
     print(f"{'opening, median of ' + str(asked.rounds):<34}{'page':>12}{'all mounted':>14}")
     for name in lazy[0]:
         print(f"{name.replace('_', ' '):<34}{opening['lazy'][name]:>12,.0f}{opening['everything'][name]:>14,.0f}")
     print(f"{'longest task, its own CPU, ms':<34}{longest:>12,.0f}")
     print(f"{'cpu ratio':<34}{ratio:>12.3f}\n")
+    print(f"{'a row of another process, ms':<34}{elsewhere:>12,.0f}\n")
     print(f"{asked.rate} updates a second for {asked.seconds} s")
     for name, value in using.items():
         print(f"{name.replace('_', ' '):<34}{value:>12,.2f}")
