@@ -257,6 +257,7 @@ export const en = {
     turn: "Undo turn",
     title: "Undo",
     will: "This is what the undo would do:",
+    waits: "A turn is running. What the undo would do is shown when it has ended.",
     nothing: "There is nothing to undo.",
     confirm: "Undo",
     working: "Undoing",

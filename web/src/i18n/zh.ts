@@ -249,6 +249,7 @@ export const zh: Messages = {
     turn: "撤销本回合",
     title: "撤销",
     will: "撤销将会做这些：",
+    waits: "一个回合正在运行，结束后会显示撤销将会做什么。",
     nothing: "没有可撤销的内容。",
     confirm: "撤销",
     working: "正在撤销",

@@ -31,10 +31,12 @@ function Preview({ session, wish, close }: { session: OpenSession; wish: UndoWis
   const [problem, setProblem] = useState<Problem | null>(null);
   const [working, setWorking] = useState(false);
   const [look, setLook] = useState(0);
+  const running = session.state.value?.running ?? false;
   useEffect(() => {
     let left = false;
     setPreview(null);
     setProblem(null);
+    if (running) return;
     api.previewUndo(session.id, { ...wish.selection, hunk }).then(
       (found) => {
         if (!left) setPreview(found);
@@ -46,7 +48,7 @@ function Preview({ session, wish, close }: { session: OpenSession; wish: UndoWis
     return () => {
       left = true;
     };
-  }, [session.id, hunk, look]);
+  }, [session.id, hunk, look, running]);
   const carryOut = async (plan: string): Promise<void> => {
     setWorking(true);
     try {
@@ -91,7 +93,9 @@ function Preview({ session, wish, close }: { session: OpenSession; wish: UndoWis
           </button>
         </>
       )}
-      {problem === null && preview === null && <p class="quiet-word loading">{t.app.loading}</p>}
+      {problem === null && preview === null && (
+        <p class="quiet-word loading">{running ? t.undo.waits : t.app.loading}</p>
+      )}
       {preview !== null && (
         <div class="undo-preview" data-part="undo-preview">
           <p>{preview.changes.length > 0 ? t.undo.will : t.undo.nothing}</p>
