@@ -257,3 +257,25 @@ async def test_the_agent_s_own_answer_and_its_own_errors_come_back(place: Place)
         with pytest.raises(Refused) as refused:
             await editor.prompt(session)
         assert refused.value.error == error
+
+
+async def test_a_secret_in_an_error_of_the_agent_is_masked_wherever_it_stands(place: Place) -> None:
+    key = "AKIAIOSFODNN7EXAMPLQ"
+    error = {"code": -31999, "message": f"no use for {key}", "data": {"tried": [key, 1], "deep": {"env": f"K={key}"}}}
+    refuse = dict.fromkeys(("session/prompt", "_shop/open", "authenticate"), error)
+    async with place.editor(*puppet(place, [], refuse=refuse)) as editor:
+        session = await editor.new(place.workspace)
+        asked = [("session/prompt", {"prompt": [{"type": "text", "text": "Go on."}]}), ("_shop/open", {})]
+        for method, params in [*((name, {**more, "sessionId": session}) for name, more in asked), ("authenticate", {})]:
+            with pytest.raises(Refused) as refused:
+                await editor.ask(method, **params)
+            told = refused.value.error
+            assert key not in json.dumps(told)
+            assert told["code"] == -31999
+            assert told["message"].startswith("no use for ")
+            assert told["data"]["tried"][1] == 1
+    arguments = ["--agent-command", f"/bin/sh -c 'echo {key} >&2; exit 1'"]
+    async with place.editor(*arguments, greet=False) as editor:
+        with pytest.raises(Refused, match="It said") as refused:
+            await editor.initialize()
+        assert key not in json.dumps(refused.value.error)

@@ -70,6 +70,13 @@ class Door:
     # Messages.
 
     async def asked(self, method: str, params: Any) -> Any:
+        """Whoever's error it is that comes of it, its text passes the redactor, as all that the editor shows."""
+        try:
+            return await self._asked(method, params)
+        except RpcError as error:
+            raise _masked(error) from error
+
+    async def _asked(self, method: str, params: Any) -> Any:
         if method == "initialize":
             return await self._greet(params)
         if self._abilities is None:
@@ -145,6 +152,14 @@ class Door:
         task = asyncio.get_running_loop().create_task(carefully())
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
+
+
+def _masked(error: RpcError) -> RpcError:
+    from redline.sessions.gate import as_json
+    from redline.sessions.redaction import Redactor
+
+    redactor = Redactor()
+    return RpcError(error.code, redactor.mask(error.message), redactor.mask_json(as_json(error.data))[0])
 
 
 def _load() -> Any:
