@@ -95,12 +95,11 @@ class Connection:
 
     # Asking.
 
-    async def request(
-        self, method: str, params: Mapping[str, Any], *, seconds: float | None = None, withdrawn: bool = False
-    ) -> Any:
+    async def request(self, method: str, params: Any, *, seconds: float | None = None, withdrawn: bool = False) -> Any:
         """Ask, and wait for the answer. Raises `RpcError`, `ConnectionClosed`, or TimeoutError after `seconds`.
 
-        `withdrawn`: where the caller is cancelled, the peer is told that no answer is awaited any more."""
+        `params`: an object or an array; None: the message has none. `withdrawn`: where the caller is cancelled, the
+        peer is told that no answer is awaited any more."""
         if self.closed:
             raise ConnectionClosed(method)
         self._next += 1
@@ -110,7 +109,7 @@ class Connection:
         self._waiting[key] = answer
         try:
             async with asyncio.timeout(seconds):
-                await self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+                await self._send({"jsonrpc": "2.0", "id": number, **_called(method, params)})
                 return await answer
         except asyncio.CancelledError:
             if withdrawn and not self.closed:
@@ -119,8 +118,9 @@ class Connection:
         finally:
             self._waiting.pop(key, None)
 
-    async def notify(self, method: str, params: Mapping[str, Any]) -> None:
-        await self._send({"jsonrpc": "2.0", "method": method, "params": params})
+    async def notify(self, method: str, params: Any) -> None:
+        """`params` as for a request."""
+        await self._send({"jsonrpc": "2.0", **_called(method, params)})
 
     def _aside(self, work: Coroutine[Any, Any, None]) -> None:
         async def carefully() -> None:
@@ -274,6 +274,10 @@ class Connection:
                 await self._writer.drain()
             except (ConnectionError, OSError, RuntimeError) as error:
                 raise ConnectionClosed(f"the peer does not listen: {error}") from error
+
+
+def _called(method: str, params: Any) -> dict[str, Any]:
+    return {"method": method} if params is None else {"method": method, "params": params}
 
 
 def _error_of(error: Any) -> RpcError:

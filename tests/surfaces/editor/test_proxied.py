@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from surfaces.editor.editor_client import Place, Refused, allow, diffs, make_place
+from surfaces.editor.editor_client import Place, Refused, allow, diffs, make_place, until
 
 if TYPE_CHECKING:
     pass
@@ -279,3 +279,24 @@ async def test_a_secret_in_an_error_of_the_agent_is_masked_wherever_it_stands(pl
         with pytest.raises(Refused, match="It said") as refused:
             await editor.initialize()
         assert key not in json.dumps(refused.value.error)
+
+
+async def test_messages_that_name_no_session_and_messages_without_parameters_pass_both_ways(place: Place) -> None:
+    bare = {"jsonrpc": "2.0", "method": "_shop/bare"}
+    steps = [{"raw": json.dumps(bare)}, {"raw": json.dumps({**bare, "params": [1]})},
+             {"raw": json.dumps({**bare, "id": "b", "method": "_shop/ask"})}]  # fmt: skip
+    async with place.editor(*puppet(place, steps)) as editor:
+        session = await editor.new(place.workspace)
+        await editor.notify("_shop/closed", at=9)
+        await editor.send({"method": "_shop/empty"})
+        await editor.prompt(session)
+        assert editor.heard == [bare, {**bare, "params": [1]}]
+        await until(lambda: editor.asked)
+        [question] = editor.asked
+        assert (question["method"], "params" in question) == ("_shop/ask", False)
+        await editor.send({"id": 77, "method": "_shop/open"})
+        await until(lambda: any(one.get("id") == 77 for one in editor.heard))
+        assert editor.heard[-1] == {"jsonrpc": "2.0", "id": 77, "result": {}}
+    for method, params in (("_shop/closed", {"at": 9}), ("_shop/empty", None)):
+        assert heard(place, method) == [params, params]  # each of its processes: that of no session, that of the one
+    assert heard(place, "_shop/open") == [None]

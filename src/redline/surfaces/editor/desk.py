@@ -14,6 +14,7 @@ from redline.files.error import FileError
 from redline.files.local import LocalFiles
 from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError
 from redline.sessions.store import StoreError, Summary
+from redline.surfaces.editor.lobby import names_session
 from redline.surfaces.editor.screen import NAME
 from redline.surfaces.editor.session import EditorSession, files_of
 
@@ -129,11 +130,12 @@ class Desk:
             raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
         return await session.proxied.pass_on(method, params)
 
-    async def pass_word(self, method: str, params: Mapping[str, Any]) -> None:
-        """A notification, likewise; nobody is told where it has no place."""
-        session = self._open.get(str(params.get("sessionId")))
-        if session is not None and session.proxied is not None:
-            await session.proxied.pass_word(method, params)
+    async def pass_word(self, method: str, params: Any) -> None:
+        """A notification, likewise; nobody is told where it has no place. One that names no session concerns all."""
+        named = names_session(params)
+        for session in list(self._open.values()):
+            if session.proxied is not None and (not named or params["sessionId"] == session.id):
+                await session.proxied.pass_word(method, params)
 
     async def cancel(self, params: Mapping[str, Any]) -> None:
         """`session/cancel`."""

@@ -16,6 +16,7 @@ from redline.protocol.connection import (
     RpcError,
 )
 from redline.surfaces.editor.greeting import Abilities, answer
+from redline.surfaces.editor.lobby import names_session
 
 if TYPE_CHECKING:
     from redline.surfaces.editor.backing import OpenBacking
@@ -82,16 +83,17 @@ class Door:
         if self._abilities is None:
             raise RpcError(INVALID_REQUEST, f"{method} came before initialize.")
         name = _METHODS.get(method)
-        if not isinstance(params, Mapping):
-            raise RpcError(INVALID_PARAMS, "The parameters are no object.")
         if name is None:
             return await self._pass_on(method, params)
+        given = {} if params is None else params
+        if not isinstance(given, Mapping):
+            raise RpcError(INVALID_PARAMS, "The parameters are no object.")
         work: Callable[[Mapping[str, Any]], Awaitable[Any]] = getattr(await self._desk(), name)
-        return await work(params)
+        return await work(given)
 
-    async def _pass_on(self, method: str, params: Mapping[str, Any]) -> Any:
+    async def _pass_on(self, method: str, params: Any) -> Any:
         """What is no business of ours is a foreign agent's."""
-        if self._lobby is not None and "sessionId" not in params:
+        if self._lobby is not None and not names_session(params):
             return await self._lobby.pass_on(method, params)
         if self._lobby is not None:
             return await (await self._desk()).pass_on(method, params)
@@ -100,10 +102,15 @@ class Door:
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
     async def notified(self, method: str, params: Any) -> None:
-        if method == "session/cancel" and isinstance(params, Mapping) and self._making is not None:
-            # Not awaited: what ends the turn may itself wait for an answer of the editor.
-            self._aside((await self._desk()).cancel(params))
-        elif self._lobby is not None and isinstance(params, Mapping) and self._making is not None:
+        if self._making is None:
+            return
+        if method == "session/cancel":
+            if isinstance(params, Mapping):
+                # Not awaited: what ends the turn may itself wait for an answer of the editor.
+                self._aside((await self._desk()).cancel(params))
+        elif self._lobby is not None:
+            if not names_session(params):
+                await self._lobby.pass_word(method, params)
             await (await self._desk()).pass_word(method, params)
 
     async def faulty(self, fault: str) -> None:

@@ -30,6 +30,11 @@ def declared(abilities: Abilities) -> dict[str, Any]:
     return told
 
 
+def names_session(params: Any) -> bool:
+    """A message with these parameters concerns one session. Without any, or as an array, it concerns none."""
+    return isinstance(params, Mapping) and "sessionId" in params
+
+
 @dataclass(slots=True)
 class Lobby:
     """One process of the agent, for what belongs to no session."""
@@ -57,7 +62,7 @@ class Lobby:
         capabilities = {**own, "loadSession": True, "sessionCapabilities": {**kept, **sessions()}}
         return {**link.greeting, "protocolVersion": PROTOCOL, "agentCapabilities": capabilities}
 
-    async def pass_on(self, method: str, params: Mapping[str, Any]) -> Any:
+    async def pass_on(self, method: str, params: Any) -> Any:
         """A request that belongs to no session. Raises `RpcError`."""
         from redline.protocol.connection import INTERNAL_ERROR, ConnectionClosed, RpcError
 
@@ -67,6 +72,11 @@ class Lobby:
             return await self._link.connection.request(method, params, withdrawn=True)
         except ConnectionClosed:
             raise RpcError(INTERNAL_ERROR, (await self._link.death()).message) from None
+
+    async def pass_word(self, method: str, params: Any) -> None:
+        """A notification, likewise."""
+        if self._link is not None and not self._link.connection.closed:
+            await self._link.connection.notify(method, params)
 
     async def close(self) -> None:
         link, self._link = self._link, None

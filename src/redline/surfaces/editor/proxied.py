@@ -14,11 +14,11 @@ from redline.agents.acp.normalise import State
 from redline.protocol.connection import (
     AUTH_REQUIRED,
     INTERNAL_ERROR,
-    METHOD_NOT_FOUND,
     ConnectionClosed,
     RpcError,
 )
 from redline.surfaces.editor.answers import failure, stop_reason
+from redline.surfaces.editor.lobby import names_session
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,13 +126,13 @@ class ProxiedAgent(AcpAgent):
             await self._client.take_state(State({"options": answer["configOptions"]}))
         return answer
 
-    async def pass_word(self, method: str, params: Mapping[str, Any]) -> None:
+    async def pass_word(self, method: str, params: Any) -> None:
         """A notification, likewise."""
         if self._link is not None and not self._link.connection.closed:
             await self._link.connection.notify(method, self._addressed(params))
 
-    def _addressed(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        return {**params, "sessionId": self._client.session} if "sessionId" in params else dict(params)
+    def _addressed(self, params: Any) -> Any:
+        return {**params, "sessionId": self._client.session} if names_session(params) else params
 
 
 class _Editor:
@@ -143,9 +143,7 @@ class _Editor:
         self._session = session
 
     async def notified(self, method: str, params: Any) -> None:
-        if not isinstance(params, Mapping):
-            return
-        if method == "session/update":
+        if method == "session/update" and isinstance(params, Mapping):
             update = params.get("update")
             if isinstance(update, Mapping) and update.get("sessionUpdate") in _TOLD_OTHERWISE:
                 return
@@ -155,12 +153,10 @@ class _Editor:
             return
 
     async def asked(self, method: str, params: Any) -> Any:
-        if not isinstance(params, Mapping):
-            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
         try:
             return await self._wire.request(method, self._addressed(params), withdrawn=True)
         except ConnectionClosed:
             raise RpcError(INTERNAL_ERROR, "The editor is gone.") from None
 
-    def _addressed(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        return {**params, "sessionId": self._session} if "sessionId" in params else dict(params)
+    def _addressed(self, params: Any) -> Any:
+        return {**params, "sessionId": self._session} if names_session(params) else params
