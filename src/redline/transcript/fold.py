@@ -209,7 +209,9 @@ class Transcript:
 
     def _plan(self, event: Event, data: Data) -> list[AnyRow]:
         turn = fields.number(data, "turn")
-        return [self._put(PlanRow(**self._head(event, f"plan:{turn}", turn), entries=fields.records(data, "entries")))]
+        entries, notes = fields.records(data, "entries"), [one.get("_meta") for one in fields.mappings(data, "entries")]
+        head = self._head(event, f"plan:{turn}", turn)
+        return [self._put(PlanRow(**head, entries=entries, notes=tuple(notes), meta=data.get("_meta")))]
 
     def _notice_raised(self, event: Event, data: Data) -> list[AnyRow]:
         return [self._notice(event, fields.text(data, "level"), fields.problem_from(data))]

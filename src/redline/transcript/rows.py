@@ -148,6 +148,10 @@ class FoundRow(Row):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow(Row):
     entries: Sequence[Mapping[str, str]]
+    notes: Sequence[Any] = ()
+    """What a foreign agent sent beside each entry, for a client of its own protocol; None: nothing."""
+    meta: Any = None
+    """Likewise, beside the whole plan."""
     kind: Literal["plan"] = "plan"
 
 

@@ -300,3 +300,43 @@ async def test_messages_that_name_no_session_and_messages_without_parameters_pas
     for method, params in (("_shop/closed", {"at": 9}), ("_shop/empty", None)):
         assert heard(place, method) == [params, params]  # each of its processes: that of no session, that of the one
     assert heard(place, "_shop/open") == [None]
+
+
+LINK = {"type": "resource_link", "uri": "file:///x.py", "name": "x.py", "size": 5, "_meta": {"l": 1}}
+BLOCKS = [
+    {"type": "text", "text": "Look: ", "annotations": {"priority": 0.5}, "_meta": {"c": 1}},
+    LINK,
+    LINK,
+    {"type": "text", "text": "and "},
+    {"type": "resource_link", "uri": "https://example.org/", "name": ""},
+    {"type": "image", "data": "aGk=", "mimeType": "image/png", "uri": "file:///p.png", "_meta": {"i": [None]}},
+    {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
+    {"type": "resource", "resource": {"uri": "file:///y", "text": "why", "_meta": {"r": 1}}, "annotations": {"a": 1}},
+]
+
+
+async def test_each_block_of_an_agent_s_message_arrives_as_it_is_live_and_loaded(place: Place) -> None:
+    steps = [update("agent_message_chunk", content=one, _meta={"n": number}) for number, one in enumerate(BLOCKS)]
+    steps += [update("agent_thought_chunk", content=LINK)]
+    async with place.editor(*puppet(place, steps)) as editor:
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        for _ in ("live", "loaded"):
+            said = [one for one in editor.updates if one["sessionUpdate"].startswith("agent_")]
+            assert [one["content"] for one in said] == [*BLOCKS, LINK]
+            assert [one.get("_meta") for one in said] == [*({"n": number} for number in range(len(BLOCKS))), None]
+            editor.updates.clear()
+            await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[])
+
+
+async def test_notes_on_a_plan_and_on_its_entries_arrive_live_and_loaded(place: Place) -> None:
+    first = {"content": "a", "priority": "high", "status": "pending", "_meta": {"e": [1, None]}}
+    entries = [first, {"content": "b", "priority": "low", "status": "completed"}]
+    plan = {"sessionUpdate": "plan", "entries": entries, "_meta": {"pl": 1}}
+    async with place.editor(*puppet(place, [{"send": plan}])) as editor:
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        assert plan in editor.updates
+        editor.updates.clear()
+        await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[])
+        assert plan in editor.updates

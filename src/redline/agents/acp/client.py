@@ -117,7 +117,9 @@ class Client:
             elif due:
                 await self._watch.note(call)
         elif isinstance(heard, Plan):
-            await self._log.append("plan/updated", {"turn": self._calls.turn, "entries": as_json(heard.entries)})
+            beside = {} if heard.meta is None else {"_meta": as_json(heard.meta)}
+            entries = as_json(heard.entries)
+            await self._log.append("plan/updated", {"turn": self._calls.turn, "entries": entries, **beside})
         else:
             await self._keep_unknown(heard)
 
@@ -242,14 +244,15 @@ class Client:
     async def _say(self, heard: Text) -> None:
         if not heard.text:
             return
-        if self._speech is None or self._kind != heard.kind or (heard.message and heard.message != self._message):
+        new = self._kind != heard.kind or (heard.message and heard.message != self._message)
+        if self._speech is None or new or heard.alone:
             await self.end_speech()
             self._messages += 1
             self._kind, self._message = heard.kind, heard.message
             type_ = "assistant/message" if heard.kind == "agent" else "assistant/thought"
             self._speech = self._log.text(type_, self._calls.turn, f"{self._log.seq}.{self._messages}")
         await self._speech.write(heard.text, as_json(heard.meta))
-        if not self._calls.running:
+        if heard.alone or not self._calls.running:
             await self.end_speech()
 
     async def take_state(self, heard: State) -> None:

@@ -29,6 +29,9 @@ PROPOSAL_LIMIT = 64 * 1024
 
 ENVELOPE = "redline:params"
 """The key in the `_meta` of an update under which the `_meta` of its message is kept."""
+CONTENT = "redline:content"
+"""The key in what is kept beside a text under which stands what its block held besides: of a block of text the further
+fields, of a link the whole block, with its type."""
 
 _KINDS: Mapping[str, Kind] = {
     "read": "read", "edit": "edit", "delete": "delete", "move": "move", "search": "search", "execute": "execute",
@@ -53,7 +56,9 @@ class Text:
     message: str | None
     """An id, from the few agents that give one."""
     meta: Any = None
-    """Its `_meta`."""
+    """Its `_meta`, with what its block holds beside the text under `CONTENT`."""
+    alone: bool = False
+    """It stands for a block of another type, and does not go on in the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,9 @@ class CallSaid:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    entries: list[dict[str, str]]
+    entries: list[dict[str, Any]]
+    meta: Any = None
+    """Its `_meta`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +118,8 @@ def said(update: object) -> Said:
         case "tool_call" | "tool_call_update" as word:
             return call_said(update, starts=word == "tool_call") or Other(update)
         case "plan" if isinstance(update.get("entries"), list):
-            return Plan([_entry(one) for one in update["entries"] if isinstance(one, Mapping)])
+            entries = [_entry(one) for one in update["entries"] if isinstance(one, Mapping)]
+            return Plan(entries, update.get("_meta"))
         case "available_commands_update":
             return State({"commands": update.get("availableCommands") or []})
         case "current_mode_update" if isinstance(update.get("currentModeId"), str):
@@ -225,11 +233,17 @@ def _text(update: Fields, kind: Literal["agent", "thought"]) -> Said:
         meta = update.get("_meta")
         if not content["text"] and meta is not None:
             return None  # it says something to the client, and nothing to a reader
-        return Text(kind, content["text"], message, meta)
+        rest = {name: value for name, value in content.items() if name not in ("type", "text")}
+        return Text(kind, content["text"], message, _with_content(meta, rest) if rest else meta)
     uri = content.get("uri")
     if content.get("type") == "resource_link" and isinstance(uri, str):
-        return Text(kind, str(content.get("name") or uri), message)
+        meta = _with_content(update.get("_meta"), dict(content))
+        return Text(kind, str(content.get("name") or uri), message, meta, alone=True)
     return Other(update)
+
+
+def _with_content(meta: Any, content: Fields) -> dict[str, Any]:
+    return {**(meta if isinstance(meta, Mapping) else {}), CONTENT: content}
 
 
 def _usage(update: Fields) -> Usage | Other:
@@ -241,8 +255,9 @@ def _usage(update: Fields) -> Usage | Other:
     return Usage(max(used, 0), max(size, 0), float(amount) if known and amount is not None else None)
 
 
-def _entry(entry: Fields) -> dict[str, str]:
-    return {key: str(entry[key]) for key in ("content", "priority", "status") if isinstance(entry.get(key), str)}
+def _entry(entry: Fields) -> dict[str, Any]:
+    told = {key: str(entry[key]) for key in ("content", "priority", "status") if isinstance(entry.get(key), str)}
+    return told if entry.get("_meta") is None else {**told, "_meta": entry["_meta"]}
 
 
 def _tool_name(fields: Fields) -> str:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from redline.agents.acp.normalise import CONTENT
 from redline.surfaces.editor import call, words
 from redline.surfaces.editor.blocks import sent_blocks
 from redline.surfaces.editor.kept import whole
@@ -123,7 +125,7 @@ class Projection:
             case RevertRow():
                 return self._own(row.id, call.reverted(row))
             case PlanRow():
-                return [{"sessionUpdate": "plan", "entries": [_entry(one) for one in row.entries]}]
+                return [self._plan(row)]
             case NoticeRow():
                 return [_remark(row.id, row.level, words.told(row.problem))] if self._first(row.id) else []
             case TurnEndRow():
@@ -146,9 +148,14 @@ class Projection:
         for mark in (mark for mark in row.marks if mark.end > first):
             before, marked = row.text[first : mark.start], row.text[max(first, mark.start) : mark.end]
             chunks += [_chunk(_CHUNKS[row.kind], before, row.id)] if before else []
-            chunks.append({**_chunk(_CHUNKS[row.kind], marked, row.id), "_meta": mark.meta})
+            chunks.append(_noted(_chunk(_CHUNKS[row.kind], marked, row.id), whole(mark.meta, self._stored)))
             first = mark.end
         return [*chunks, _chunk(_CHUNKS[row.kind], row.text[first:], row.id)] if row.text[first:] else chunks
+
+    def _plan(self, row: PlanRow) -> Update:
+        entries = [_entry(*one) for one in zip_longest(row.entries, whole([*row.notes], self._stored))]
+        update = {"sessionUpdate": "plan", "entries": entries}
+        return update if row.meta is None else {**update, "_meta": whole(row.meta, self._stored)}
 
     def _user(self, row: UserRow) -> list[Update]:
         blocks = sent_blocks(row.content, self._stored)
@@ -257,10 +264,20 @@ def _remark(row: str, level: str, text: str) -> Update:
     return {**update, "_meta": {"redline": {"notice": level}}}
 
 
-def _entry(entry: Mapping[str, str]) -> dict[str, str]:
+def _noted(chunk: Update, meta: Any) -> Update:
+    """With what the agent's own message held beside the text."""
+    if not isinstance(meta, Mapping) or CONTENT not in meta:
+        return {**chunk, "_meta": meta}
+    own, beside = {name: value for name, value in meta.items() if name != CONTENT}, meta[CONTENT]
+    content = dict(beside) if "type" in beside else {**chunk["content"], **beside}
+    return {**chunk, "content": content, **({"_meta": own} if own else {})}
+
+
+def _entry(entry: Mapping[str, str], meta: Any) -> dict[str, Any]:
     priority, status = entry.get("priority", ""), entry.get("status", "")
-    return {
+    shown = {
         "content": entry.get("content", ""),
         "priority": priority if priority in _PRIORITIES else "medium",
         "status": status if status in _PLAN_STATUSES else "pending",
     }
+    return shown if meta is None else {**shown, "_meta": meta}
