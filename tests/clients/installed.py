@@ -22,9 +22,13 @@ ACPLINT = ("acplint", "0.1.0", "pip", ("acplint==0.1.0",))
 
 
 def installed(name: str, version: str, manager: str, packages: tuple[str, ...]) -> Path:
+    return ready(LiveAgent(name, name, version, manager, packages, lambda *_: ((), {})))
+
+
+def ready(client: LiveAgent) -> Path:
     """Its folder. Without a network the test is skipped, but in continuous integration it fails."""
     try:
-        return LiveAgent(name, name, version, manager, packages, lambda *_: ((), {})).install()
+        return client.install()
     except InstallFailed as failed:
         if os.environ.get("CI"):
             raise

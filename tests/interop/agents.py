@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,7 +87,8 @@ class LiveAgent:
                 self._run(command)
             done.write_text(wanted)
 
-    def _commands(self) -> list[list[str]]:
+    def _commands(self) -> Iterable[Sequence[str]]:
+        """What fills the empty folder; each is run before the next one is asked for."""
         if self.manager == "pip":
             python = str(self.folder / "bin" / "python")
             return [
@@ -101,16 +102,15 @@ class LiveAgent:
         return [[npm, "install", "--prefix", str(self.folder), *quiet, *self.packages]]
 
     def _run(self, command: Sequence[str]) -> None:
-        again = f"When it can be: python tests/interop/agents.py {self.name}"
+        first = f"python tests/interop/agents.py {self.name}, then " if self.name in AGENTS else ""
+        again = f"When it can be: {first}the tests again."
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         except subprocess.TimeoutExpired:
             raise InstallFailed(f"Installing {self.title} took over ten minutes. {again}") from None
         if done.returncode:
             said = (done.stderr or done.stdout).strip()[-1000:]
-            raise InstallFailed(
-                f"{self.title} could not be installed: {' '.join(command)}\n{said}\n{again}, then the tests again."
-            )
+            raise InstallFailed(f"{self.title} could not be installed: {' '.join(command)}\n{said}\n{again}")
 
     def prepare(self, home: Path, port: int) -> Prepared:
         """Install it if need be, write its configuration into `home`, which is its own and empty."""
