@@ -340,3 +340,16 @@ async def test_notes_on_a_plan_and_on_its_entries_arrive_live_and_loaded(place: 
         editor.updates.clear()
         await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[])
         assert plan in editor.updates
+
+
+async def test_the_agent_learns_who_the_editor_is_in_the_editor_s_own_words(place: Place) -> None:
+    greeting = {"clientInfo": {"name": "pen", "version": "3", "_meta": {"v": 1}}, "_meta": {"trace": "t"}, "novel": [1]}
+    async with place.editor(*puppet(place), greet=False) as editor:
+        await editor.ask("initialize", protocolVersion=7, clientCapabilities={}, **greeting)
+        await editor.new(place.workspace)
+    told = heard(place, "initialize")
+    assert [one.pop("protocolVersion") for one in told] == [1, 1]
+    assert [{name: value for name, value in one.items() if name != "clientCapabilities"} for one in told] == [
+        greeting,
+        greeting,
+    ]

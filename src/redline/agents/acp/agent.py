@@ -51,6 +51,8 @@ class AcpOptions:
     environment: Mapping[str, str] = field(default_factory=dict)
     declared: Mapping[str, Any] = field(default_factory=dict)
     """What the client behind us says that it can do, told to the agent as it is."""
+    greeting: Mapping[str, Any] = field(default_factory=dict)
+    """What else it says in `initialize`, likewise."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further ones of its session, such as `mcpServers`."""
     asks_in: str = ""
@@ -196,7 +198,7 @@ class AcpAgent:
         self._link = link
         self._client.listening, self._client.session = False, ""
         self._reading = asyncio.get_running_loop().create_task(link.connection.run())
-        await link.greet(options.declared)
+        await link.greet(options.declared, options.greeting)
         self._texts.missing_is_empty = takes_missing_for_error(link.name or options.name)
         return link
 

@@ -129,11 +129,11 @@ class Link:
 
     _seconds: float = GREETING_SECONDS
 
-    async def greet(self, declared: Mapping[str, Any] | None = None) -> None:
+    async def greet(self, declared: Mapping[str, Any] | None = None, beside: Mapping[str, Any] | None = None) -> None:
         """`initialize`; the connection is being read by then. `declared`: what the client behind us can do, beside
-        files and terminals, which are ours to serve."""
+        files and terminals, which are ours to serve. `beside`: what else it says, such as who it is."""
         params = adapter.initialize("redline", redline.__version__, files=True, terminals=True)
-        params["clientCapabilities"] = {**(declared or {}), **params["clientCapabilities"]}
+        params |= {**(beside or {}), "clientCapabilities": {**(declared or {}), **params["clientCapabilities"]}}
         answer = await self.ask("initialize", params, self._seconds)
         self.greeting = held = _mapping(answer)
         self.info = _mapping(held.get("agentInfo"))

@@ -10,6 +10,7 @@ from redline import __version__
 
 PROTOCOL = 1
 """The version of the protocol that we speak."""
+_NEGOTIATED = ("protocolVersion", "clientCapabilities")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class Abilities:
     """It draws a terminal that it does not run, from `_meta.terminal_output`, as several editors do."""
     declared: Mapping[str, Any] | None = None
     """Its `clientCapabilities`, untouched."""
+    beside: Mapping[str, Any] | None = None
+    """What else it says in `initialize`, such as who it is, untouched."""
 
     @classmethod
     def of(cls, params: object) -> Abilities:
@@ -32,6 +35,7 @@ class Abilities:
             buffers=files.get("readTextFile") is True and files.get("writeTextFile") is True,
             terminal_output=meta.get("terminal_output") is True,
             declared=declared,
+            beside={name: one for name, one in _mapping(params).items() if name not in _NEGOTIATED},
         )
 
 

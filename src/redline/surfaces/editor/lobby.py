@@ -52,7 +52,7 @@ class Lobby:
         try:
             self._link = link = await Link.open(self.command, Path.cwd(), self, environment=self.environment)
             self._reading = asyncio.get_running_loop().create_task(link.connection.run())
-            await link.greet(declared(abilities))
+            await link.greet(declared(abilities), abilities.beside)
         except LinkError as problem:
             await self.close()
             raise error_of(problem) from problem

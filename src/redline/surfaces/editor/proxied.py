@@ -43,16 +43,18 @@ def error_of(problem: LinkError) -> RpcError:
 
 @dataclass(frozen=True, slots=True)
 class ProxiedFactory:
-    """Makes agents that work for an editor (an `AgentFactory`). `parameters` and `declared`: see `AcpOptions`."""
+    """Makes agents that work for an editor (an `AgentFactory`). `parameters`, `declared` and `greeting`: see
+    `AcpOptions`."""
 
     made_by: AcpFactory
     wire: Wire
     parameters: Mapping[str, Any]
     declared: Mapping[str, Any]
+    greeting: Mapping[str, Any]
 
     def __call__(self, *, log: SessionLog, host: Host, workspace: Path) -> ProxiedAgent:
         by = self.made_by
-        options = replace(by.options, parameters=self.parameters, declared=self.declared)
+        options = replace(by.options, parameters=self.parameters, declared=self.declared, greeting=self.greeting)
         return ProxiedAgent(options, log, host, workspace, by.files, by.store, by.redactor, self.wire)
 
 

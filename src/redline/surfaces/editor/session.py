@@ -252,7 +252,7 @@ def _proxied_factory(
 
     assert isinstance(factory, AcpFactory)
     more = {name: value for name, value in params.items() if name not in ("cwd", "sessionId")}
-    return ProxiedFactory(factory, wire, more, declared(abilities))
+    return ProxiedFactory(factory, wire, more, declared(abilities), abilities.beside or {})
 
 
 async def _opened(agent: Agent, conversation: Conversation) -> ProxiedAgent:
