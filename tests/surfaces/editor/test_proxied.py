@@ -353,3 +353,27 @@ async def test_the_agent_learns_who_the_editor_is_in_the_editor_s_own_words(plac
         greeting,
         greeting,
     ]
+
+
+async def test_who_is_asked_has_been_told_before_what_the_agent_did_before(place: Place) -> None:
+    steps = [
+        update("tool_call", toolCallId="r", title="Read", kind="read", status="in_progress"),
+        update("tool_call_update", toolCallId="r", status="completed"),
+        {"call": "_shop/ask", "params": {}},
+        update("tool_call", toolCallId="e", title="Edit", kind="edit", status="in_progress"),
+        {"write": "a.txt", "text": "one\n"},
+        update("tool_call_update", toolCallId="e", status="completed", locations=[{"path": "{w}/a.txt"}]),
+        {"call": "_shop/ask", "params": {}},
+    ]
+    async with place.editor(*puppet(place, steps)) as editor:
+        session = await editor.new(place.workspace)
+        seen = []
+
+        def asked(_: Any) -> dict[str, Any]:
+            seen.append([call["status"] for call in editor.held[session].calls.values()])
+            return {}
+
+        editor.serve["_shop/ask"] = asked
+        await editor.prompt(session)
+        assert seen == [["completed"], ["completed", "completed"]]
+        assert diffs(editor.held[session].calls["1:e"]["content"]) == [(None, "one\n")]

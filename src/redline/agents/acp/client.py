@@ -143,6 +143,7 @@ class Client:
             case "terminal/release":
                 return await self._terminals.release(given)
         if self.beyond is not None:
+            await self._watch.up_to_date()  # who is asked has seen what was done before
             return await self.beyond.asked(method, params)
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
 

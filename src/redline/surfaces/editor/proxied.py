@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -64,7 +64,8 @@ class ProxiedAgent(AcpAgent):
     def __init__(self, options: AcpOptions, log: SessionLog, host: Host, *places: Any) -> None:
         *before, wire = places
         super().__init__(options, log, host, *before)
-        self._client.beyond = _Editor(wire, log.session)
+        self.editor = Editor(wire, log.session)
+        self._client.beyond = self.editor
         self.answer: Mapping[str, Any] = {}
         """The agent's own, to the last prompt."""
 
@@ -137,10 +138,16 @@ class ProxiedAgent(AcpAgent):
         return {**params, "sessionId": self._client.session} if names_session(params) else params
 
 
-class _Editor:
+async def _at_once() -> None:
+    pass
+
+
+class Editor:
     """What is the editor's business (`agents.acp.client.Beyond`), under its own name of the session."""
 
     def __init__(self, wire: Wire, session: str) -> None:
+        self.shown: Callable[[], Awaitable[None]] = _at_once
+        """Waits until the editor has been told what is in the log; no question of the agent goes before it."""
         self._wire = wire
         self._session = session
 
@@ -155,6 +162,7 @@ class _Editor:
             return
 
     async def asked(self, method: str, params: Any) -> Any:
+        await self.shown()
         try:
             return await self._wire.request(method, self._addressed(params), withdrawn=True)
         except ConnectionClosed:

@@ -49,16 +49,20 @@ class EditorSession:
         wire: Wire,
         proxied: ProxiedAgent | None,
         settings: Settings | None,
+        files: Files,
     ) -> None:
         self.id = opened.log.session
         self.conversation = conversation
         self.proxied = proxied
         """Somebody else's agent, if it is one that works here."""
         self._settings = settings
+        self._files = files
         self._opened = opened
         self._surface = surface
         self._wire = wire
         self._subscription = conversation.attach(surface)
+        if proxied is not None:
+            proxied.editor.shown = self._subscription.idle
         self._turns: set[asyncio.Task[Stop]] = set()
         self._aside: set[asyncio.Task[None]] = set()
 
@@ -108,7 +112,7 @@ class EditorSession:
             surface.passes_on(proxied.questions.open, opened.redactor)
         surface.know(conversation.transcript.state)
         settings = Settings(conversation, made[0]) if isinstance(made[0], BuiltinAgent) else None
-        return cls(opened, conversation, surface, wire, proxied, settings)
+        return cls(opened, conversation, surface, wire, proxied, settings, files)
 
     # Turns.
 
@@ -128,6 +132,7 @@ class EditorSession:
             if self._wire.closed:
                 raise
             task.cancel()
+            self._let_go()
             await asyncio.wait({task})
         await self._subscription.idle()
         try:
@@ -144,6 +149,7 @@ class EditorSession:
         running = list(self._turns)
         for task in running:
             task.cancel()
+        self._let_go()
         if running:
             await asyncio.wait(running)
 
@@ -201,6 +207,11 @@ class EditorSession:
             return await logged_blocks(prompt, self._keep)
         self.proxied.beside(params)
         return await raw_blocks(prompt, self._keep)
+
+    def _let_go(self) -> None:
+        """What is under way ends now, and no answer of the editor is waited for."""
+        if isinstance(self._files, EditorFiles):
+            self._files.let_go()
 
     async def _keep(self, data: bytes) -> str | None:
         [blob] = await asyncio.to_thread(self._opened.store.put, self.id, data)
@@ -272,6 +283,11 @@ async def _opened(agent: Agent, conversation: Conversation) -> ProxiedAgent:
     return agent
 
 
-def files_of(local: LocalFiles, session: str, wire: Wire, abilities: Abilities) -> Files:
+def files_of(local: LocalFiles, opened: OpenSession, wire: Wire, abilities: Abilities) -> Files:
     """The editor's buffers where it offers both reading and writing them, else the disk alone."""
-    return EditorFiles(local, wire, session) if abilities.buffers else local
+    if not abilities.buffers:
+        return local
+    session = opened.log.session
+    files = EditorFiles(local, wire, session, lambda blob: opened.store.get(session, blob))
+    opened.log.subscribe(files.hear)
+    return files
