@@ -125,7 +125,11 @@ def acp(
     model: Model = None,
     base_url: BaseUrl = None,
     approval: Annotated[
-        str | None, typer.Option(help="Of new sessions: ask, edits (ask only before commands) or all (ask nothing).")
+        str | None,
+        typer.Option(
+            help="Of new sessions: ask, edits (ask only before commands, and before a file is emptied or cut) or all "
+            "(ask nothing)."
+        ),
     ] = None,
     agent: Annotated[
         str | None, typer.Option(help="Stand in front of this agent instead; see `redline agents`.")
@@ -170,7 +174,10 @@ def serve(
     model: Model = None,
     base_url: BaseUrl = None,
     approval: Annotated[
-        str | None, typer.Option(help="ask, edits (ask only before commands) or all (ask nothing).")
+        str | None,
+        typer.Option(
+            help="ask, edits (ask only before commands, and before a file is emptied or cut) or all (ask nothing)."
+        ),
     ] = None,
     agent: Annotated[
         str | None, typer.Option(help="The agent of new sessions unless another is chosen; see `redline agents`.")

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from redline.tools.permission import PermissionOutcome, PermissionRequest
 
 Approval = Literal["ask", "edits", "all"]
-"""`ask`: before every change and command. `edits`: changes of files inside the workspace need no question, commands do.
-`all`: nothing is asked."""
+"""`ask`: before every change and command. `edits`: changes of files inside the workspace need no question; commands do,
+and so does what empties a file or cuts most of it away. `all`: nothing is asked."""
 
 Subject = tuple[str, str]
 """A tool, and the real path or the exact command that a permission is bound to."""

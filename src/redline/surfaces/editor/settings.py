@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 APPROVALS: Mapping[str, tuple[str, str]] = {
     "ask": ("Ask", "Asks before every change and every command."),
-    "edits": ("Edit freely", "Changes files of the workspace unasked; asks before commands."),
+    "edits": (
+        "Edit freely",
+        "Changes files of the workspace unasked; asks before commands, and before a file is emptied or cut.",
+    ),
     "all": ("Ask nothing", "Changes files and runs commands unasked."),
 }
 APPROVAL = "approval"
@@ -56,8 +59,10 @@ class Settings:
         """Likewise. Any model that can be loaded may be set, listed or not."""
         if option == APPROVAL:
             return await self.set_mode(value)
-        if option != MODEL or not isinstance(value, str):
+        if option != MODEL:
             raise RpcError(INVALID_PARAMS, f"There is no option {option!r}. There are: {APPROVAL}, {MODEL}.")
+        if not isinstance(value, str):
+            raise RpcError(INVALID_PARAMS, f"The value of {MODEL} is no text: {value!r}. Say PROVIDER:NAME.")
         await self._use(value)
         return [{"sessionUpdate": "config_option_update", "configOptions": self.options()}]
 
