@@ -42,7 +42,7 @@ class Ear:
             raise KeyError("x")
         return {"echo": params}
 
-    async def faulty(self, fault: str) -> None:
+    async def faulty(self, fault: str, *, answered: bool) -> None:
         self.faults.append(fault)
 
 
@@ -144,3 +144,18 @@ async def test_an_answer_to_nothing_and_a_batch_do_no_harm() -> None:
         assert [params.get("number") for _, params in ear.heard] == [0, 1, 2, None]
         assert not ear.faults
         assert not here.closed
+
+
+async def test_json_that_cannot_be_taken_is_answered_under_its_own_id() -> None:
+    async with connected() as (here, ear, there, _):
+        lines = [f'{{"jsonrpc":"2.0","id":1,"method":"digits","params":{{"n":{"9" * 5000}}}}}',
+                 f'{{"jsonrpc":"2.0","id":2,"method":"depth","params":{"[" * 100_000}{"]" * 100_000}}}']  # fmt: skip
+        answers = [asyncio.get_running_loop().create_future() for _ in lines]
+        there._waiting |= {str(number + 1): answer for number, answer in enumerate(answers)}
+        for line in lines:
+            there._writer.write(line.encode() + b"\n")
+        for answer, why in zip(answers, ("digits", "deeply"), strict=True):
+            with pytest.raises(RpcError, match=why):
+                await asyncio.wait_for(answer, 20)
+        assert [("digits" in fault, "deeply" in fault) for fault in ear.faults] == [(True, False), (False, True)]
+        assert await here.request("echo", {}) == {"echo": {}}

@@ -32,7 +32,7 @@ class Waiter:
         finally:
             self.stopped.set()
 
-    async def faulty(self, fault: str) -> None:
+    async def faulty(self, fault: str, *, answered: bool) -> None:
         raise AssertionError(fault)
 
 

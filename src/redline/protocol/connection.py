@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
-from redline.protocol.framing import MESSAGE_LIMIT, Lines, Overlong
+from redline.protocol.framing import MESSAGE_LIMIT, Lines, Overlong, glance
 
 _log = logging.getLogger(__name__)
 
@@ -61,8 +61,9 @@ class Peer(Protocol):
         cancelled where the peer withdraws the request, and when the connection ends."""
         ...
 
-    async def faulty(self, fault: str) -> None:
-        """Something that cannot be read as a message; it was passed over."""
+    async def faulty(self, fault: str, *, answered: bool) -> None:
+        """Something that cannot be read as a message; it was passed over. `answered`: whoever sent it was told so,
+        since its id could be read."""
         ...
 
 
@@ -161,13 +162,16 @@ class Connection:
 
     async def _take(self, line: bytes | Overlong) -> None:
         if isinstance(line, Overlong):
-            await self._pass_over(line)
+            await self._pass_over(line, "too large", f"{line.size} bytes, over the limit of {self._limit}")
             return
         if self._tap is not None:
             self._tap("in", line)
         try:
             message = json.loads(line) if len(line) < _LARGE else await asyncio.to_thread(json.loads, line)
         except (ValueError, RecursionError) as error:
+            if not isinstance(error, json.JSONDecodeError | UnicodeDecodeError):  # it is JSON, though not for us
+                await self._pass_over(glance(line), "not readable", _unreadable(error))
+                return
             start = line[:80].decode("utf-8", "backslashreplace")
             await self._told(f"A line that is not JSON was passed over ({error}): {start!r}")
             return
@@ -205,27 +209,29 @@ class Connection:
         else:
             answer.set_exception(_error_of(error))
 
-    async def _pass_over(self, line: Overlong) -> None:
+    async def _pass_over(self, line: Overlong, fault: str, why: str) -> None:
         """Say it to whoever waits: to our own caller, or to the peer that asked."""
-        size = f"{line.size} bytes, over the limit of {self._limit}"
+        answered = False
         if line.method is None and line.id is not None and line.id in self._waiting:
             answer = self._waiting[line.id]
             if not answer.done():
-                answer.set_exception(RpcError(INVALID_REQUEST, f"The answer was too large: {size}."))
+                answer.set_exception(RpcError(INVALID_REQUEST, f"The answer was {fault}: {why}."))
         elif line.method is not None and line.id is not None:
             with suppress(ValueError, ConnectionClosed):
-                error = {"code": INVALID_REQUEST, "message": f"The message is too large: {size}."}
+                error = {"code": INVALID_REQUEST, "message": f"The message is {fault}: {why}."}
                 await self._send({"jsonrpc": "2.0", "id": json.loads(line.id), "error": error})
-        await self._told(f"A message was too large and was passed over ({line.method or 'an answer'}: {size}).")
+                answered = True
+        told = f"A message was {fault} and was passed over ({line.method or 'an answer'}: {why})."
+        await self._told(told, answered=answered)
 
     async def answer_to_nobody(self, error: Mapping[str, Any]) -> None:
         """Say that something could not be read, where its id is not known: an error with the id null."""
         with suppress(ConnectionClosed):
             await self._send({"jsonrpc": "2.0", "id": None, "error": error})
 
-    async def _told(self, fault: str) -> None:
+    async def _told(self, fault: str, *, answered: bool = False) -> None:
         try:
-            await self._peer.faulty(fault)
+            await self._peer.faulty(fault, answered=answered)
         except Exception:
             _log.exception("a fault of the peer could not be told: %s", fault)
 
@@ -274,6 +280,10 @@ class Connection:
                 await self._writer.drain()
             except (ConnectionError, OSError, RuntimeError) as error:
                 raise ConnectionClosed(f"the peer does not listen: {error}") from error
+
+
+def _unreadable(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else "it holds a number of too many digits"
 
 
 def _called(method: str, params: Any) -> dict[str, Any]:

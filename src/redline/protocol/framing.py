@@ -20,7 +20,7 @@ _METHOD = re.compile(rb'"method"\s*:\s*"([A-Za-z0-9_$./-]{1,100})"')
 
 @dataclass(frozen=True, slots=True)
 class Overlong:
-    """A line that was passed over."""
+    """A line that was passed over, mostly for its length."""
 
     size: int
     """Bytes, as far as they were counted: all of them."""
@@ -71,6 +71,11 @@ class Lines:
         self._held.clear()
         self._passed_over = 0
         return _overlong(held, size) if size else held.rstrip(b"\r")
+
+
+def glance(line: bytes) -> Overlong:
+    """What the beginning of a line says of it, where the line itself cannot be read."""
+    return _overlong(line[:_HEAD], len(line))
 
 
 def _overlong(head: bytes, size: int) -> Overlong:

@@ -85,3 +85,18 @@ async def test_the_model_is_chosen_in_the_session(place: Place) -> None:
         assert editor.held[session].text["agent"] == "First.Second."
         with pytest.raises(Refused, match="no/such"):
             await editor.ask("session/set_config_option", sessionId=session, configId="model", value="script:no/such")
+
+
+async def test_odd_bytes_are_the_same_escapes_in_a_diff_as_on_a_card(place: Place) -> None:
+    (place.workspace / "a.txt").write_bytes(b"caf\xe9\n")
+    steps = [{"call": [call("bash", command="printf 'th\\351\\n' > a.txt")]}, {"text": "Done."}]
+    async with place.editor("--model", place.script(steps), "--approval", "all") as editor:
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        [card] = editor.held[session].calls.values()
+        assert diffs(card["content"]) == [("caf\\xE9\n", "th\\xE9\n")]
+        before = len(editor.held[session].text["agent"])
+        await editor.prompt(session, "/diff")
+        told = editor.held[session].text["agent"][before:]
+        assert "-caf\\xE9\n" in told
+        assert "+th\\xE9\n" in told

@@ -310,6 +310,35 @@ async def test_bad_messages_get_a_clear_error_and_stop_nothing(place: Place) -> 
         assert editor.held[session].text["agent"] == "Fine."
 
 
+WRONG = [
+    ("session/prompt", {"prompt": [{"type": "resource", "resource": {"uri": "file:///x", "blob": "@@@"}}]}, "base64"),
+    ("session/set_config_option", {"configId": "model", "value": 5}, "value of model is no text: 5"),
+    ("authenticate", {"methodId": "invented"}, "'invented'"),
+]
+
+
+@pytest.mark.parametrize(("method", "params", "wrong"), WRONG, ids=[method for method, _, _ in WRONG])
+async def test_what_a_request_has_wrong_is_said_in_plain_words(
+    place: Place, method: str, params: dict[str, Any], wrong: str
+) -> None:
+    async with place.editor("--model", place.script([{"text": "Fine."}])) as editor:
+        session = await editor.new(place.workspace)
+        with pytest.raises(Refused) as refused:
+            await editor.ask(method, **{"sessionId": session, "cwd": str(place.workspace), **params})
+        assert refused.value.error["code"] == -32602
+        assert wrong in refused.value.error["message"]
+        assert "Error" not in refused.value.error["message"]
+
+
+async def test_a_number_that_cannot_be_read_is_answered_once_and_under_its_own_id(place: Place) -> None:
+    async with place.editor("--model", place.script([{"text": "Fine."}])) as editor:
+        request = f'{{"jsonrpc":"2.0","id":"big","method":"session/list","params":{{"n":{"9" * 5000}}}}}'
+        await editor.send(request.encode())
+        await editor.ask("session/list")
+        [answer] = editor.heard
+        assert (answer["id"], answer["error"]["code"]) == ("big", -32600)
+
+
 async def test_a_fault_of_the_model_is_told_in_the_session_and_as_an_error(place: Place) -> None:
     async with place.editor("--model", place.script([{"error": "out of order"}])) as editor:
         session = await editor.new(place.workspace)

@@ -94,3 +94,13 @@ async def test_what_does_not_work_is_said_and_stops_nothing(place: Place) -> Non
         assert "MCP: fail: Error executing tool fail" in said(failed["content"])
         assert "MCP server 'gone' cannot be used" in editor.held[session].text["agent"]
         assert editor.held[session].text["agent"].endswith("Went on.")
+
+
+async def test_a_server_without_its_command_or_address_is_said_to_lack_it(place: Place) -> None:
+    servers = [{"name": "junk"}, {"name": "web", "type": "http", "headers": []}]
+    async with place.editor("--model", place.script([{"text": "Done."}])) as editor:
+        answer = await editor.ask("session/new", cwd=str(place.workspace), mcpServers=servers)
+        await editor.prompt(answer["sessionId"])
+        told = editor.held[answer["sessionId"]].text["agent"]
+        assert "The MCP server 'junk' cannot be used: its command is missing. " in told
+        assert "The MCP server 'web' cannot be used: its url is missing. " in told

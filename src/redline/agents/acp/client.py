@@ -147,7 +147,7 @@ class Client:
             return await self.beyond.asked(method, params)
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
-    async def faulty(self, fault: str) -> None:
+    async def faulty(self, fault: str, *, answered: bool) -> None:  # noqa: ARG002 - it is told in either case
         self._faults += 1
         if self._faults > _FAULTS_TOLD:
             return

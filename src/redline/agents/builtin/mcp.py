@@ -98,7 +98,7 @@ class McpServers:
             listed = await server.list_tools()
         except Exception as fault:
             said = " ".join(str(fault).split())[:500] or type(fault).__name__
-            self.faults.append(f"The MCP server {name!r} cannot be used: {said}")
+            self.faults.append(f"The MCP server {name!r} cannot be used: {said.rstrip('.')}.")
             return []
         return [
             McpTool(server, _tool_name(name, one.name), one.name, one.description or one.name, _schema(one))
@@ -113,16 +113,23 @@ def _server(declared: Mapping[str, Any], workspace: Path) -> MCPToolset[Any]:
     transport: ClientTransport
     match declared.get("type", "stdio"):
         case "http":
-            transport = StreamableHttpTransport(str(declared["url"]), headers=_pairs(declared.get("headers")))
+            transport = StreamableHttpTransport(_said(declared, "url"), headers=_pairs(declared.get("headers")))
         case "sse":
-            transport = SSETransport(str(declared["url"]), headers=_pairs(declared.get("headers")))
+            transport = SSETransport(_said(declared, "url"), headers=_pairs(declared.get("headers")))
         case "stdio":
             arguments = [str(one) for one in declared.get("args") or ()]
             environment = _pairs(declared.get("env"))
-            transport = StdioTransport(str(declared["command"]), arguments, env=environment, cwd=str(workspace))
+            transport = StdioTransport(_said(declared, "command"), arguments, env=environment, cwd=str(workspace))
         case other:
             raise ValueError(f"servers of type {other!r} are not known; known are stdio, http and sse")
     return MCPToolset(transport, tool_error_behavior="error", init_timeout=START_SECONDS)
+
+
+def _said(declared: Mapping[str, Any], name: str) -> str:
+    value = declared.get(name)
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"its {name} is missing")
+    return value
 
 
 def _pairs(listed: object) -> dict[str, str]:

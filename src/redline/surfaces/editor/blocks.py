@@ -61,11 +61,15 @@ async def _logged(block: object, number: int, keep: Keep) -> dict[str, Any]:
     raise RpcError(INVALID_PARAMS, f"{where} of type {block.get('type')!r} is malformed, or not taken by this agent")
 
 
-async def _image(block: Mapping[str, Any], where: str, keep: Keep) -> dict[str, Any]:
+def _data(text: str, where: str) -> bytes:
     try:
-        data = base64.b64decode(block["data"], validate=True)
+        return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise RpcError(INVALID_PARAMS, f"{where}.data is not base64: {error}") from None
+        raise RpcError(INVALID_PARAMS, f"{where} is not base64: {error}") from None
+
+
+async def _image(block: Mapping[str, Any], where: str, keep: Keep, name: str = "data") -> dict[str, Any]:
+    data = _data(block["data"], f"{where}.{name}")
     media_type = str(block.get("mimeType") or "image/png")
     blob = await keep(data)
     if blob is None:
@@ -85,8 +89,9 @@ async def _resource(resource: Mapping[str, Any], where: str, keep: Keep) -> dict
             WAS: {"type": "resource", "resource": was, "from": len(opening)},
         }
     if isinstance(blob, str) and mime.startswith("image/"):
-        return await _image({"data": blob, "mimeType": mime}, where, keep)
+        return await _image({"data": blob, "mimeType": mime}, f"{where}.resource", keep, "blob")
     if isinstance(blob, str):
+        _data(blob, f"{where}.resource.blob")
         was = {"type": "resource_link", "uri": uri, "name": uri.rpartition("/")[2] or uri, "mimeType": mime}
         return {"type": "text", "text": f"The user attached {uri}, which is not text.", WAS: was}
     raise RpcError(INVALID_PARAMS, f"{where}.resource holds neither text nor blob")

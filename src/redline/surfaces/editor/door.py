@@ -98,7 +98,8 @@ class Door:
         if self._lobby is not None:
             return await (await self._desk()).pass_on(method, params)
         if method == "authenticate":
-            return {}
+            wanted = params.get("methodId") if isinstance(params, Mapping) else None
+            raise RpcError(INVALID_PARAMS, f"There is no way to sign in that is called {wanted!r}, and no need to.")
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
     async def notified(self, method: str, params: Any) -> None:
@@ -113,9 +114,9 @@ class Door:
                 await self._lobby.pass_word(method, params)
             await (await self._desk()).pass_word(method, params)
 
-    async def faulty(self, fault: str) -> None:
+    async def faulty(self, fault: str, *, answered: bool) -> None:
         _log.warning("%s", fault)
-        if self._connection is not None:
+        if self._connection is not None and not answered:
             error = {"code": -32700, "message": fault}
             await self._connection.answer_to_nobody(error)
 

@@ -97,5 +97,5 @@ class Lobby:
         del params
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
-    async def faulty(self, fault: str) -> None:
-        del fault
+    async def faulty(self, fault: str, *, answered: bool) -> None:
+        del fault, answered

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from redline.changes.acp import to_blocks
 from redline.changes.patch import unified
+from redline.sessions.gate import escaped
 from redline.tools.diff_card import missing_basis
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _FACTS: dict[Fact, str] = {
 
 def block(text: str) -> dict[str, Any]:
     """A text block of a call's content."""
-    return {"type": "content", "content": {"type": "text", "text": _whole_characters(text)}}
+    return {"type": "content", "content": {"type": "text", "text": escaped(text)}}
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -44,8 +45,9 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def plain(text: str) -> str:
-    """Without terminal sequences; other control characters become visible signs, odd bytes U+FFFD."""
-    return _SEQUENCES.sub("", _whole_characters(text)).translate(_CONTROLS)
+    """Without terminal sequences; other control characters become visible signs, and odd bytes escapes such as `\\xE9`,
+    as on the cards."""
+    return _SEQUENCES.sub("", escaped(text)).translate(_CONTROLS)
 
 
 def line(text: str) -> str:
@@ -93,7 +95,3 @@ def not_applied(changes: Sequence[FileChange]) -> str:
     """A proposal that came to nothing, readable and never to be taken for a change."""
     patch = "\n".join(unified(change) for change in changes)
     return f"Not applied:\n\n{fenced(patch, 'diff')}" if patch.strip() else ""
-
-
-def _whole_characters(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
