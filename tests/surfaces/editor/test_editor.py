@@ -314,10 +314,14 @@ WRONG = [
     ("session/prompt", {"prompt": [{"type": "resource", "resource": {"uri": "file:///x", "blob": "@@@"}}]}, "base64"),
     ("session/set_config_option", {"configId": "model", "value": 5}, "value of model is no text: 5"),
     ("authenticate", {"methodId": "invented"}, "'invented'"),
+    ("session/list", {"cwd": "\ud800"}, "no path"),
+    ("session/new", {"cwd": "/a\0b", "mcpServers": []}, "no path"),
+    ("session/new", {"mcpServers": 5}, "mcpServers is no list of objects: 5"),
+    ("session/prompt", {"prompt": [{"type": "text", "text": "x" * 9_000_000}]}, "grows beyond 8388608 bytes"),
 ]
 
 
-@pytest.mark.parametrize(("method", "params", "wrong"), WRONG, ids=[method for method, _, _ in WRONG])
+@pytest.mark.parametrize(("method", "params", "wrong"), WRONG, ids=[wrong for _, _, wrong in WRONG])
 async def test_what_a_request_has_wrong_is_said_in_plain_words(
     place: Place, method: str, params: dict[str, Any], wrong: str
 ) -> None:

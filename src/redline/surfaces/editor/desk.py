@@ -168,7 +168,7 @@ class Desk:
         await self._backing.archive.close()
 
     def _files(self, local: LocalFiles, opened: OpenSession) -> Files:
-        return files_of(local, opened.log.session, self._wire, self._abilities)
+        return files_of(local, opened, self._wire, self._abilities)
 
     async def _take_up(self, params: Mapping[str, Any]) -> EditorSession:
         name, workspace, backing = _session_name(params), folder(params), self._backing
@@ -193,7 +193,7 @@ def folder(params: Mapping[str, Any]) -> Path:
     cwd = params.get("cwd")
     if not isinstance(cwd, str) or not Path(cwd).is_absolute():
         raise RpcError(INVALID_PARAMS, f"cwd is not an absolute path: {cwd!r}")
-    place = Path(os.path.realpath(cwd))
+    place = Path(_real(cwd))
     if not place.is_dir():
         raise RpcError(INVALID_PARAMS, f"cwd is no folder: {cwd}")
     return place
@@ -208,7 +208,15 @@ def _own_folder(summary: Summary, workspace: Path) -> Path:
 
 
 def _place(cwd: object) -> str | None:
-    return os.path.realpath(cwd) if isinstance(cwd, str) and cwd else None
+    return _real(cwd) if isinstance(cwd, str) and cwd else None
+
+
+def _real(cwd: str) -> str:
+    """With links followed. Raises `RpcError` for what no path may hold."""
+    try:
+        return os.path.realpath(cwd)
+    except ValueError:  # a NUL, or half a character
+        raise RpcError(INVALID_PARAMS, f"cwd is no path: {cwd!r}") from None
 
 
 def _session_name(params: Mapping[str, Any]) -> str:

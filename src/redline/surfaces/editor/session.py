@@ -79,17 +79,17 @@ class EditorSession:
     ) -> EditorSession:
         """Take up a session, new or resumed; its lease is given back where that fails. `params`: of the request."""
         made: list[Agent] = []
-        factory = backing.factory(opened, files)
-        if backing.foreign:
-            factory = _proxied_factory(factory, wire, params, abilities)
-        elif isinstance(factory, BuiltinFactory):
-            factory = replace(factory, servers=_servers(params))
 
         def make(*, log: SessionLog, host: Host, workspace: Path) -> Agent:
             made.append(factory(log=log, host=host, workspace=workspace))
             return made[0]
 
         try:
+            factory = backing.factory(opened, files)
+            if backing.foreign:
+                factory = _proxied_factory(factory, wire, params, abilities)
+            elif isinstance(factory, BuiltinFactory):
+                factory = replace(factory, servers=_servers(params))
             conversation = await Conversation.begin(
                 opened, make, files=files, workspace=workspace, present=backing.present, approval=backing.approval
             )
@@ -138,7 +138,8 @@ class EditorSession:
         try:
             stop = CANCELLED if task.cancelled() else task.result()
         except GateError as refusal:
-            raise RpcError(INVALID_PARAMS, f"The prompt is too large for the session's log: {refusal}.") from refusal
+            told = f"The prompt does not go into the session's log, at {refusal.path}: {refusal.reason}."
+            raise RpcError(INVALID_PARAMS, told) from refusal
         if self.proxied is not None:
             return self.proxied.told(stop)
         await self._tell(*self._usage())
@@ -251,7 +252,11 @@ class EditorSession:
 
 def _servers(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     listed = params.get("mcpServers")
-    return [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    if listed is None:
+        return []
+    if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
+        raise RpcError(INVALID_PARAMS, f"mcpServers is no list of objects: {str(listed)[:200]}")
+    return listed
 
 
 def _proxied_factory(
