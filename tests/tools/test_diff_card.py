@@ -74,6 +74,11 @@ def test_notes_of_several_files_name_them() -> None:
     assert note_of([A]) is None
 
 
+def test_a_file_of_which_only_the_present_is_known_is_not_said_to_be_too_large() -> None:
+    change = without_basis("/w/d", "modify", None, Side("2" * 40, 2), provenance="observed")
+    assert note_of([change]) == "no text basis (what it held before is not known): 2 B"
+
+
 async def test_a_presenter_that_raises_costs_its_card_only(tmp_path) -> None:
     class Broken(Write):
         name: ClassVar[str] = "write"

@@ -114,7 +114,11 @@ def missing_basis(change: FileChange) -> str | None:
     if change.file_type not in ("binary", "unknown"):
         odd = any(side is not None and not side.utf8 for side in (before, after))
         return "not UTF-8: odd bytes are shown as escapes" if odd else None
-    reason = "binary" if change.file_type == "binary" else "too large to compare, or its bytes are not at hand"
+    reason = "too large to compare, or its bytes are not at hand"
+    if change.file_type == "binary":
+        reason = "binary"
+    elif before is None and change.operation == "modify":
+        reason = "what it held before is not known"
     if before is not None and after is not None and before.blob != after.blob:
         return f"no text basis ({reason}): {_bytes(before.size)} became {_bytes(after.size)}"
     size = after or before

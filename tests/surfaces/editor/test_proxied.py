@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from surfaces.editor.editor_client import Place, Refused, allow, diffs, make_place, until
+from surfaces.editor.editor_client import Place, Refused, allow, diffs, make_place, said, until
 
 if TYPE_CHECKING:
     pass
@@ -377,3 +377,19 @@ async def test_who_is_asked_has_been_told_before_what_the_agent_did_before(place
         await editor.prompt(session)
         assert seen == [["completed"], ["completed", "completed"]]
         assert diffs(editor.held[session].calls["1:e"]["content"]) == [(None, "one\n")]
+
+
+async def test_a_file_that_nobody_had_looked_at_is_said_to_be_unknown_and_not_too_large(place: Place) -> None:
+    outside = place.folder / "outside.txt"
+    outside.write_text("1\n")
+    told = {"title": "Edit", "kind": "edit", "locations": [{"path": str(outside)}]}
+    steps = [
+        {"write": "../outside.txt", "text": "2\n"},
+        update("tool_call", toolCallId="e", status="completed", **told),
+    ]
+    async with place.editor(*puppet(place, steps)) as editor:
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        [edit] = editor.held[session].calls.values()
+        assert said(edit["content"]) == f"{outside}: no text basis (what it held before is not known): 2 B."
+        assert not diffs(edit["content"])

@@ -84,7 +84,7 @@ def beside(change: FileChange, *, diffs: bool, noted: bool) -> str:
         said.append(missing)
     if change.truncated:
         said.append(f"only a part is shown; in all −{change.removed} +{change.added} lines")
-    if not change.exact:
+    if not change.exact and change.file_type != "unknown":  # there nothing was compared at all
         said.append("too large to compare line by line")
     if not said and not diffs and not noted:
         said.append({"add": "created", "delete": "deleted"}.get(change.operation, "changed"))
