@@ -6,7 +6,7 @@ from typing import Literal
 
 FileErrorCode = Literal[
     "NOT_OBSERVED", "STALE", "NOT_FOUND", "NOT_TEXT", "TOO_LARGE", "AMBIGUOUS", "NO_MATCH", "NO_CHANGE",
-    "OUTSIDE_WORKSPACE", "NOT_REGULAR", "EXISTS", "PERMISSION", "NO_SPACE", "MASKED", "IO",
+    "OUTSIDE_WORKSPACE", "NOT_REGULAR", "EXISTS", "PERMISSION", "NO_SPACE", "MASKED", "IO", "UNSAVED",
 ]  # fmt: skip
 
 

@@ -83,6 +83,9 @@ class LocalFiles:
             raise _missing(target)
         return found.content
 
+    async def on_disk(self, target: Target, limit: int | None = None) -> Content:
+        return await self.read(target, limit)
+
     async def list(self, target: Target) -> list[Entry]:
         return await asyncio.to_thread(_entries, self._roots, target)
 

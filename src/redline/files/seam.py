@@ -150,6 +150,8 @@ class Outcome:
     replacements: int = 0
     """Places that were replaced, by an edit."""
     moved_to: Target | None = None
+    notes: tuple[str, ...] = ()
+    """Of a mutation that is done: what people should know of it, such as an editor that did not follow."""
 
 
 BeforeCommit = Callable[[Outcome], Awaitable[None]]
@@ -178,6 +180,10 @@ class Files(Protocol):
         """`limit` in bytes: `data` is None for a larger file; the default is the bound of the diff basis."""
         ...
 
+    async def on_disk(self, target: Target, limit: int | None = None) -> Content:
+        """As `read`, of what is saved: the two differ where a file is open in an editor."""
+        ...
+
     async def list(self, target: Target) -> list[Entry]: ...
 
     async def preview(self, target: Target, action: Action) -> Outcome:
@@ -190,6 +196,8 @@ class Files(Protocol):
         """Do it, atomically and durably, under the lock of the path.
 
         `expected`: the blob that must be there now, else `STALE`; the empty string means that no file may be there.
-        A mutation that would change nothing calls no `before_commit` and writes nothing.
+        A mutation that would change nothing calls no `before_commit` and writes nothing. Where an editor makes
+        something else of a text as it saves it, `before_commit` is called once more, from the text that was meant to
+        the one that is on the disk by then.
         """
         ...

@@ -124,7 +124,8 @@ class RunningCall:
             if self._about_to_run is not None:
                 await self._about_to_run()
             output = await self.tool.execute(self._arguments, self)
-            said = await self._format()
+            formatted = await self._format()
+            said = [text_block(note) for landed in self._landed for note in landed.outcome.notes] + formatted
             return await self._completed(output if isinstance(output, ToolOutput) else ToolOutput(output), said)
         except NotApprovedError as refusal:
             return await self.ended(*REFUSALS[refusal.outcome])

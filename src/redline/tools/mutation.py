@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from redline.changes.codec import quoted_beside, to_json
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
-from redline.tools.proposal import refuse_masks, unchanged, unkept
+from redline.tools.proposal import refuse_masks, unkept
 from redline.tools.tool import Step, ToolError
 from redline.tools.verdict import Verdict, judge, look_at, places
 from redline.workspace.store import BytesError, ByteStore
@@ -93,36 +93,55 @@ class Journal:
         facts: Mapping[str, Any],
         check_masks: bool,
     ) -> Outcome:
-        intent = _Intent()
+        intents: list[_Intent] = []
+        unrecorded: list[str] = []
         early = _Early(foreseen, self._storing(foreseen)) if foreseen is not None else None
 
         async def before_commit(outcome: Outcome) -> None:
+            if intents:  # what an editor has made of it stands already: it can be recorded, and not be refused
+                try:
+                    intents.append(_Intent(outcome, *await self._record(outcome, turn, call, facts, None)))
+                except ToolError as error:
+                    unrecorded.append(f"{error.code}: what the editor made of it as it saved it could not be recorded.")
+                return
             if check_masks:
                 refuse_masks(step.action, outcome)
-            intent.change, intent.unkept = await self._record(outcome, turn, call, facts, early)
-            intent.outcome = outcome
+            intents.append(_Intent(outcome, *await self._record(outcome, turn, call, facts, early)))
 
         try:
             outcome = await self.files.apply(step.target, step.action, expected=expected, before_commit=before_commit)
         except Exception:
             # What raises after the file was replaced, such as a flush of its folder, does not unmake the change.
-            if intent.outcome is not None and await self._verdict(intent.outcome) == "applied":
-                landed(intent.landed())
+            if await self._settled(intents) == "applied":
+                for intent in intents:
+                    landed(intent.landed())
             raise
         finally:
             if early is not None:
                 await early.over()
-        if intent.outcome is None or unchanged(outcome):
+        if not intents:
             return outcome
-        verdict = await self._verdict(outcome)
+        verdict = await self._settled(intents)
         if verdict == "not applied":
             raise ToolError(
                 "NOT_APPLIED",
                 f"{outcome.target.path} was written without an error, but still holds what it held before.",
                 "Check what the path leads to (an overlay, another mount) before trying again.",
             )
-        landed(intent.landed(None if verdict == "applied" else _MEDDLED.format(path=outcome.target.path)))
+        meddled = [] if verdict == "applied" else [_MEDDLED.format(path=outcome.target.path)]
+        for intent in intents:
+            last = intent is intents[-1]
+            landed(intent.landed(*([*meddled, *unrecorded, *outcome.notes] if last else [])))
         return outcome
+
+    async def _settled(self, intents: list[_Intent]) -> Verdict:
+        """Of the last of the mutations that came about; those after it are dropped."""
+        while intents:
+            verdict = await self._verdict(intents[-1].outcome)
+            if verdict != "not applied":
+                return verdict
+            intents.pop()
+        return "not applied"
 
     async def _verdict(self, outcome: Outcome) -> Verdict:
         """Whether the places of a mutation that has just been made hold what it put there. Sizes tell in most cases;
@@ -215,18 +234,16 @@ class _Early:
             self.storing.exception()  # seen; where it mattered it was raised
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Intent:
     """What was committed, once it was."""
 
-    outcome: Outcome | None = None
-    change: FileChange | None = None
-    unkept: str | None = None
+    outcome: Outcome
+    change: FileChange
+    unkept: str | None
 
-    def landed(self, warning: str | None = None) -> Landed:
-        assert self.outcome is not None
-        assert self.change is not None
-        return Landed(self.outcome, self.change, tuple(filter(None, (self.unkept, warning))))
+    def landed(self, *warnings: str) -> Landed:
+        return Landed(self.outcome, self.change, tuple(filter(None, (self.unkept, *warnings))))
 
 
 def _blob(content: Content | None) -> Blob | None:

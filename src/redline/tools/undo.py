@@ -185,6 +185,7 @@ async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undon
         stuck = await _put_back(journal, turn, call, landed)
         taken = [one for planned in plan.steps if planned.step.target.key in stuck for one in planned.takes]
         notes += [f"{path} was taken back and could not be put back again." for path in stuck]
+    notes += [warning for one in landed for warning in one.warnings]
     changes = await net([one.outcome for one in landed], [one.change for one in landed], journal.recorder)
     event: dict[str, Any] = {
         "turn": turn,

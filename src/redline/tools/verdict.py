@@ -70,7 +70,7 @@ async def look(files: Files, place: Place) -> Found:
 async def look_at(files: Files, target: Target, limit: int = 0) -> Found:
     """What a resolved path holds now. `limit`: bytes up to which it may be read whole; a larger file is only hashed."""
     try:
-        content = await files.read(target, limit)
+        content = await files.on_disk(target, limit)
     except FileError as error:
         return None if error.code == "NOT_FOUND" else Elsewhere()
     return State(content.blob, content.executable)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from redline.surfaces.editor.buffers import SECONDS
 from surfaces.editor.editor_client import Editor, Place, Refused, call, diffs, make_place, said, until
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ class Buffers:
     def __init__(self, editor: Editor, *, saves: bool = True) -> None:
         self.texts: dict[str, str] = {}
         self.saves = saves
+        self.on_save: Callable[[str], str] = str
+        """What a formatter, run on each save, makes of a text."""
         self.written: list[str] = []
         editor.serve["fs/read_text_file"] = self.read
         editor.serve["fs/write_text_file"] = self.write
@@ -39,7 +43,7 @@ class Buffers:
         return {"content": Path(path).read_bytes().decode().replace("\r\n", "\n").removeprefix("\ufeff")}
 
     def write(self, params: dict[str, Any]) -> Any:
-        self.texts[params["path"]] = params["content"].replace("\r\n", "\n")
+        self.texts[params["path"]] = self.on_save(params["content"].replace("\r\n", "\n"))
         self.written.append(params["path"])
         if self.saves:
             Path(params["path"]).write_bytes(self.texts[params["path"]].encode())
@@ -151,3 +155,189 @@ async def test_when_the_editor_goes_in_the_middle_the_turn_goes_on_on_the_disk(p
         await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[])
         assert list(editor.held[session].calls.values())[-1]["status"] == "completed"
         assert "EDITOR_GONE" in editor.held[session].text["agent"]
+
+
+async def test_an_undo_goes_through_the_editor_as_the_edit_did(place: Place) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\n")
+    model = place.script(edit_of("two", "TWO"))
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        buffers = Buffers(editor)
+        buffers.texts[str(path)] = "one\ntwo\n"
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        assert path.read_text() == buffers.texts[str(path)] == "one\nTWO\n"
+        await editor.prompt(session, "/undo")
+        assert path.read_text() == buffers.texts[str(path)] == "one\ntwo\n"
+        back = list(editor.held[session].calls.values())[-1]
+        assert (back["status"], diffs(back["content"])) == ("completed", [("one\nTWO\n", "one\ntwo\n")])
+        assert "NOT_APPLIED" not in editor.held[session].text["agent"]
+        assert "UNSAVED" not in editor.held[session].text["agent"]
+        await editor.prompt(session, "/diff")
+        assert "Nothing has changed." in editor.held[session].text["agent"]
+
+
+async def test_an_undo_leaves_what_was_typed_since(place: Place) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\nthree\nfour\nfive\n")
+    model = place.script(edit_of("two", "TWO"))
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        buffers = Buffers(editor)
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        buffers.texts[str(path)] += "typed\n"
+        await editor.prompt(session, "/undo")
+        assert path.read_text() == buffers.texts[str(path)] == "one\ntwo\nthree\nfour\nfive\ntyped\n"
+
+
+SED = call("bash", command="sed -i s/one/ONE/ a.txt")
+
+
+@pytest.mark.parametrize("read_before", [True, False])
+async def test_a_buffer_that_is_behind_the_disk_takes_nothing_back(place: Place, read_before: bool) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\n")
+    first = [{"call": [call("read", path="a.txt")]}] if read_before else []
+    model = place.script([*first, {"call": [SED]}, *edit_of("two", "TWO")])
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        buffers = Buffers(editor)
+        buffers.texts[str(path)] = "one\ntwo\n"  # and it is never loaded again
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        assert path.read_text() == buffers.texts[str(path)] == "ONE\nTWO\n"
+        *_, read, edit = editor.held[session].calls.values()
+        assert "ONE" in said(read["content"])
+        assert diffs(edit["content"]) == [("ONE\ntwo\n", "ONE\nTWO\n")]
+        assert "UNSAVED" not in editor.held[session].text["agent"]
+
+
+async def test_an_edit_that_was_taken_back_in_the_editor_and_not_saved_counts_as_typed(place: Place) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\n")
+    model = place.script(edit_of("two", "TWO"), edit_of("two", "2"))
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        buffers = Buffers(editor)
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        buffers.texts[str(path)] = "one\ntwo\n"
+        await editor.prompt(session)
+        assert path.read_text() == buffers.texts[str(path)] == "one\n2\n"
+
+
+async def test_what_was_typed_beside_a_change_on_the_disk_is_not_mixed_with_it(place: Place) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\n")
+    model = place.script([{"call": [SED]}, *edit_of("two", "TWO")])
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        buffers = Buffers(editor)
+        buffers.texts[str(path)] = "one\ntwo\ntyped\n"
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        edit = list(editor.held[session].calls.values())[-1]
+        assert edit["status"] == "failed"
+        assert "UNSAVED: " in said(edit["content"])
+        assert path.read_text() == "ONE\ntwo\n"
+        assert buffers.texts[str(path)] == "one\ntwo\ntyped\n"
+
+
+def decline(_: dict[str, Any]) -> Any:
+    raise Refused({"code": -32603, "message": "the user declined"})
+
+
+def ignore(_: dict[str, Any]) -> Any:
+    return {}
+
+
+@pytest.mark.parametrize("write", [decline, ignore])
+async def test_what_the_editor_does_not_take_is_told_as_what_the_disk_holds(place: Place, write: Any) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\n")
+    model = place.script(edit_of("two", "TWO"))
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        Buffers(editor).texts[str(path)] = "one\ntwo\n"
+        editor.serve["fs/write_text_file"] = write
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        assert path.read_text() == "one\nTWO\n"
+        _, edit = editor.held[session].calls.values()
+        assert (edit["status"], diffs(edit["content"])) == ("completed", [("one\ntwo\n", "one\nTWO\n")])
+        assert "EDITOR_BUFFER: " in said(edit["content"])
+
+
+@pytest.mark.parametrize("write", [decline, ignore])
+async def test_typed_text_whose_editor_does_not_take_an_edit_is_left_alone(place: Place, write: Any) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\n")
+    model = place.script(edit_of("two", "TWO"))
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        Buffers(editor).texts[str(path)] = "one\ntwo\ntyped\n"
+        editor.serve["fs/write_text_file"] = write
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        assert path.read_text() == "one\ntwo\n"
+        _, edit = editor.held[session].calls.values()
+        assert edit["status"] == "failed"
+        assert "UNSAVED: " in said(edit["content"])
+
+
+async def test_a_cancellation_does_not_wait_for_an_editor_that_does_not_answer(place: Place) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\n")
+    model = place.script(edit_of("two", "TWO"))
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        Buffers(editor).texts[str(path)] = "one\ntwo\n"
+        editor.serve["fs/write_text_file"] = lambda _: None
+        session = await editor.new(place.workspace)
+        answer = await editor.begin("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Go."}])
+        await until(lambda: any(one["method"] == "fs/write_text_file" for one in editor.asked))
+        await editor.notify("session/cancel", sessionId=session)
+        assert (await asyncio.wait_for(answer, SECONDS / 2))["stopReason"] == "cancelled"
+        [written] = [one["id"] for one in editor.asked if one["method"] == "fs/write_text_file"]
+        assert editor.withdrawn == [written]
+        assert path.read_text() == "one\nTWO\n"
+        _, edit = editor.held[session].calls.values()
+        assert diffs(edit["content"]) == [("one\ntwo\n", "one\nTWO\n")]
+        assert "EDITOR_BUFFER: " in said(edit["content"])
+
+
+@pytest.mark.parametrize(("typed", "saves"), [("", True), ("typed\n", True), ("typed\n", False)])
+async def test_what_the_editor_makes_of_a_text_as_it_saves_it_stands_and_is_told(
+    place: Place, typed: str, saves: bool
+) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\n")
+    model = place.script(edit_of("two", "TWO"))
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        buffers = Buffers(editor, saves=saves)
+        buffers.texts[str(path)] = "one\ntwo\n" + typed
+        buffers.on_save = str.title
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        result = "One\nTwo\n" + typed.title()
+        assert path.read_text() == buffers.texts[str(path)] == result
+        edit = list(editor.held[session].calls.values())[-1]
+        assert (edit["status"], diffs(edit["content"])) == ("completed", [("one\ntwo\n" + typed, result)])
+        assert "as the editor saved it" in said(edit["content"])
+        assert len(editor.held[session].calls) == 2
+
+
+async def test_a_formatter_that_works_behind_the_editor_is_told_and_not_fought(place: Place) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\n")
+    model = place.script([*edit_of("two", "TWO")[:2], *edit_of("ONE", "1")])
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        buffers = Buffers(editor)
+
+        def write(params: dict[str, Any]) -> Any:
+            buffers.write(params)
+            path.write_text(path.read_text().upper())
+            return {}
+
+        editor.serve["fs/write_text_file"] = write
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        _, edit, _, again = editor.held[session].calls.values()
+        assert diffs(edit["content"]) == [("one\ntwo\n", "ONE\nTWO\n")]
+        assert "EDITOR_BUFFER: " in said(edit["content"])
+        assert diffs(again["content"]) == [("ONE\nTWO\n", "1\nTWO\n")]
+        assert path.read_text() == "1\nTWO\n"

@@ -1,8 +1,9 @@
 """The editor's buffers behind the file seam: what the user has typed and not saved is what the agent reads and edits.
 
-Text is read and written through the editor; everything else goes to the disk, once buffer and disk are found to agree.
-What an editor does to line ends, to a BOM or to a final newline when it saves costs no bytes: after each write the disk
-is looked at, and made to hold exactly what was meant. Where the editor is gone, or will not, the disk is used.
+Where buffer and disk agree, and where the buffer is only behind the disk, the disk is written first and the editor is
+told. Where somebody has typed, the text goes through the editor alone. After each write the disk is looked at: what an
+editor does to line ends, to a BOM or to a final newline costs no bytes, what it makes of the text otherwise stands and
+is told, and what it does not take is said. Where the editor is gone, or will not, the disk is used.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from redline.files.blob import git_blob
@@ -32,26 +33,38 @@ from redline.files.seam import (
     Write,
     WriteBytes,
 )
-from redline.files.text import BOM, encoded
+from redline.files.text import BOM, encoded, view
 from redline.protocol.connection import ConnectionClosed, RpcError
+from redline.surfaces.editor.buffer_text import as_bytes, plain, same
+from redline.surfaces.editor.past import Past, Stored
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from redline.sessions.events import Event
     from redline.surfaces.editor.screen import Wire
 
 _log = logging.getLogger(__name__)
 Notice = Callable[[str, str, str], Awaitable[None]]
 """A code, what there is to say, and what to do about it."""
 _SAVE = "Save it where they should be the same."
+_SILENT = "the editor has not answered"
 SECONDS = 30.0
 """How long an editor may take to answer."""
 
 
-class EditorFiles:
-    """`files.seam.Files` over the local disk and the buffers of one editor."""
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """A buffer in which somebody has typed."""
 
-    def __init__(self, local: LocalFiles, wire: Wire, session: str) -> None:
+    buffer: Content
+    disk: Content
+
+
+class EditorFiles:
+    """`files.seam.Files` over the local disk and the buffers of one editor. Feed it the session's events."""
+
+    def __init__(self, local: LocalFiles, wire: Wire, session: str, stored: Stored) -> None:
         self._local = local
         self._wire = wire
         self._session = session
@@ -59,6 +72,15 @@ class EditorFiles:
         """Told once of each file with unsaved changes: whoever has no editor, such as a command, does not see them."""
         self._noticed: set[str] = set()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._past = Past(stored)
+        self.hear: Callable[[Event], None] = self._past.take
+        self._gone = asyncio.Event()
+        """Nobody waits any more for what is under way."""
+
+    def let_go(self) -> None:
+        """Wait for no answer of the editor to what is under way: what is on the disk by now is how it ended."""
+        self._gone.set()
+        self._gone = asyncio.Event()
 
     @property
     def roots(self) -> Sequence[Path]:
@@ -76,85 +98,149 @@ class EditorFiles:
     async def sweep(self, target: Target) -> None:
         await self._local.sweep(target)
 
+    async def on_disk(self, target: Target, limit: int | None = None) -> Content:
+        return await self._local.read(target, limit)
+
     async def read(self, target: Target, limit: int | None = None) -> Content:
-        """As the editor holds it; with the disk's own bytes where the two say the same."""
+        """As the editor holds it; with the disk's own bytes where the two say the same, or the editor is behind."""
         disk = await self._local.read(target, limit)
-        return await self._held(target, disk) or disk
+        return await self._typed(target, disk, self._gone) or disk
 
     async def preview(self, target: Target, action: Action) -> Outcome:
-        buffer = await self._unsaved(target, action)
-        if buffer is None:
+        typed = await self._unsaved(target, action, self._gone)
+        if typed is None:
             return await self._local.preview(target, action)
-        return _outcome(target, action, buffer)
+        return _outcome(target, action, typed.buffer)
 
     async def apply(
         self, target: Target, action: Action, *, expected: Blob | None = None, before_commit: BeforeCommit | None = None
     ) -> Outcome:
-        """See the contract. A text goes through the editor, whose user can take it back there; the disk ends up with
-        exactly the bytes of the outcome."""
-        if not isinstance(action, (Write, EditText)):
-            await self._unsaved(target, action)
-            return await self._local.apply(target, action, expected=expected, before_commit=before_commit)
+        """See the contract. A text goes to the editor as well, whose user can take it back there."""
+        gone = self._gone
         lock = self._locks.setdefault(target.key, asyncio.Lock())
         async with lock:
-            buffer = await self._unsaved(target, action)
-            if buffer is None:
-                return await self._through(target, action, expected, before_commit)
-            if expected is not None and expected != buffer.blob:
-                raise _stale(target, "is no longer what was read or approved: it was changed in the editor")
-            outcome = _outcome(target, action, buffer)
-            if outcome.after == outcome.before:
+            typed = await self._unsaved(target, action, gone)
+            if typed is not None:
+                return await self._into(typed, target, action, expected, before_commit, gone)
+            outcome = await self._local.apply(target, action, expected=expected, before_commit=before_commit)
+            if target.link or not _is_text(action) or outcome.after == outcome.before or self._wire.closed:
                 return outcome
-            if before_commit is not None:
-                await before_commit(outcome)
-            if not await self._write(target, outcome):
-                raise _stale(target, "had unsaved changes in an editor that does not take the new text")
-            await self._settle(target, outcome)
-            return outcome
-
-    # Where buffer and disk agree.
-
-    async def _through(
-        self, target: Target, action: Action, expected: Blob | None, before_commit: BeforeCommit | None
-    ) -> Outcome:
-        """The disk decides what happens. Once it has, the editor is told, so that its buffer follows at once."""
-        outcome = await self._local.apply(target, action, expected=expected, before_commit=before_commit)
-        if outcome.after != outcome.before and await self._write(target, outcome):
-            await self._settle(target, outcome)
-        return outcome
+            refusal = await self._write(target, outcome, gone)
+            return await self._settled(target, outcome, None, refusal, before_commit, gone)
 
     # Parts of the above.
 
-    async def _unsaved(self, target: Target, action: Action) -> Content | None:
-        """What the editor holds where it differs from the disk; None: they agree, or there is no buffer. What is no
-        text is refused then: it would take away what the user has typed."""
+    async def _into(
+        self,
+        typed: _Typed,
+        target: Target,
+        action: Action,
+        expected: Blob | None,
+        before_commit: BeforeCommit | None,
+        gone: asyncio.Event,
+    ) -> Outcome:
+        """Where somebody has typed: the editor has to take it, or nothing is done."""
+        if expected is not None and expected != typed.buffer.blob:
+            raise _stale(target, "is no longer what was read or approved: it was changed in the editor")
+        outcome = _outcome(target, action, typed.buffer)
+        if outcome.after == outcome.before:
+            return outcome
+        if before_commit is not None:
+            await before_commit(outcome)
+        refusal = await self._write(target, outcome, gone)
+        return await self._settled(target, outcome, typed, refusal, before_commit, gone)
+
+    async def _settled(
+        self,
+        target: Target,
+        outcome: Outcome,
+        typed: _Typed | None,
+        refusal: str | None,
+        before_commit: BeforeCommit | None,
+        gone: asyncio.Event,
+    ) -> Outcome:
+        """Once the editor was told: see to it that the disk holds the bytes that were meant, or say what it holds.
+        `refusal`: why the editor did not take them."""
+        after = outcome.after
+        assert after is not None
+        assert after.data is not None
+        disk = await self._local.read(target)
+        buffer = await self._text(target, gone)
+        exact = WriteBytes(after.data, after.executable)
+        made = after
+        if disk.blob == after.blob or same(disk.text, after.text):
+            await self._local.apply(target, exact, expected=disk.blob)
+        elif typed is not None and disk.blob == typed.disk.blob:
+            # Not saved: by an editor that leaves that to its user, or one that did not take the text.
+            if buffer is None or buffer == typed.buffer.text:
+                raise _unsaved(target, f"the new text is not in it: {refusal or 'the editor has left it as it was'}")
+            await self._local.apply(target, exact, expected=disk.blob)
+            if not same(buffer, after.text):
+                made = _with(after, as_bytes(buffer, after.data))
+                assert made.data is not None
+                await self._local.apply(target, WriteBytes(made.data), expected=after.blob, before_commit=before_commit)
+        elif (outcome.before is None or disk.blob != outcome.before.blob) and (
+            same(buffer, disk.text) or (refusal is None and same(buffer, after.text))
+        ):  # what it saved is in the buffer as well, or a program that it runs on each save works behind it
+            made = disk
+            if before_commit is not None:
+                await before_commit(Outcome(target, "update", after, made))
+        else:
+            return outcome  # somebody else has written it since, which is found by whoever looks
+        return replace(outcome, after=made, notes=self._noted(target, after, made, buffer, refusal))
+
+    def _noted(
+        self, target: Target, meant: Content, made: Content, buffer: str | None, refusal: str | None
+    ) -> tuple[str, ...]:
+        """What has to be said of an editor that was told; `made` is on the disk."""
+        notes = []
+        if made is not meant:
+            changed = "was changed (formatted, perhaps) as the editor saved it"
+            notes.append(f"{target.path} {changed}; read it before you edit those lines.")
+        if same(buffer, made.text):
+            self._past.agreed(target.key, made)
+        else:
+            if same(buffer, meant.text):
+                self._past.agreed(target.key, meant)
+            self._past.differed(target.key, made, None)
+            if buffer is not None or refusal == _SILENT:
+                why = refusal or "it still holds another text"
+                message = f"EDITOR_BUFFER: {target.path} is changed on the disk, and perhaps not in the editor: {why}."
+                notes.append(f"{message} Load it there again before it is saved.")
+        return tuple(notes)
+
+    async def _unsaved(self, target: Target, action: Action, gone: asyncio.Event) -> _Typed | None:
+        """What somebody has typed; None: nothing, or there is no buffer. What would take it away is refused then, and
+        so is what would take away what was changed on the disk beside it."""
         try:
             disk = await self._local.read(target)
         except FileError:
             return None  # the disk says it better
-        buffer = await self._held(target, disk)
-        if buffer is not None and not isinstance(action, (Write, EditText)):
+        buffer = await self._typed(target, disk, gone)
+        if buffer is None:
+            return None
+        if not _is_text(action):
             what = "moved" if isinstance(action, Move) else "changed"
             raise _stale(target, f"has unsaved changes in the editor and cannot be {what} on the disk")
-        return buffer
+        if self._past.has_moved(target.key, disk):
+            raise _unsaved(target, "the file was changed on the disk meanwhile, which an edit of them would take back")
+        return _Typed(buffer, disk)
 
-    async def _held(self, target: Target, disk: Content) -> Content | None:
-        """The buffer as bytes, where its text is another than the disk's."""
-        saved = disk.text
-        if target.link or saved is None or disk.data is None or self._wire.closed:
+    async def _typed(self, target: Target, disk: Content, gone: asyncio.Event) -> Content | None:
+        """The buffer as bytes, where somebody has typed in it."""
+        if target.link or disk.text is None or disk.data is None:
             return None
-        params = {"sessionId": self._session, "path": str(target.path)}
-        try:
-            answer = await self._wire.request("fs/read_text_file", params, seconds=SECONDS)
-        except (RpcError, ConnectionClosed, TimeoutError) as problem:
-            _log.debug("the editor does not read %s: %s", target.path, problem)
+        text = await self._text(target, gone)
+        if text is None:
             return None
-        text = answer.get("content") if isinstance(answer, dict) else None
-        if not isinstance(text, str) or _plain(text) == saved or "\0" in text:
+        if same(text, disk.text):
+            self._past.agreed(target.key, disk)
             return None
-        data = _as_bytes(_plain(text), disk.data)
+        self._past.differed(target.key, disk, text)
+        if self._past.is_outdated(target.key, text):
+            return None
         await self._notice(target)
-        return replace(disk, blob=git_blob(data), size=len(data), data=data)
+        return _with(disk, as_bytes(text, disk.data))
 
     async def _notice(self, target: Target) -> None:
         if self.notice is not None and target.key not in self._noticed:
@@ -162,24 +248,54 @@ class EditorFiles:
             message = f"{target.path} has unsaved changes in the editor. The agent reads them and an edit saves them; "
             await self.notice("UNSAVED", message + "commands and searches see the file as it was saved.", _SAVE)
 
-    async def _write(self, target: Target, outcome: Outcome) -> bool:
-        """Hand the new text to the editor. False: it does not take it."""
-        text = None if outcome.after is None else outcome.after.text
-        if text is None or self._wire.closed:
-            return False
-        params = {"sessionId": self._session, "path": str(target.path), "content": text}
-        try:
-            await self._wire.request("fs/write_text_file", params, seconds=SECONDS)
-        except (RpcError, ConnectionClosed, TimeoutError) as problem:
-            _log.debug("the editor does not write %s: %s", target.path, problem)
-            return False
-        return True
+    # The editor.
 
-    async def _settle(self, target: Target, outcome: Outcome) -> None:
-        """Whatever the editor saved, or did not save yet: the disk holds the bytes that were meant."""
-        after = outcome.after
-        if after is not None and after.data is not None:
-            await self._local.apply(target, WriteBytes(after.data, after.executable))
+    async def _text(self, target: Target, gone: asyncio.Event) -> str | None:
+        """What the buffer holds; None: that is not to be had."""
+        try:
+            answer = await self._ask("fs/read_text_file", target, gone)
+        except (RpcError, ConnectionClosed, TimeoutError) as problem:
+            _log.debug("the editor does not read %s: %s", target.path, problem)
+            return None
+        text = answer.get("content") if isinstance(answer, dict) else None
+        return plain(text) if isinstance(text, str) and "\0" not in text else None
+
+    async def _write(self, target: Target, outcome: Outcome, gone: asyncio.Event) -> str | None:
+        """Hand the new text to the editor. Why it does not take it; None: it says that it does."""
+        text = None if outcome.after is None else outcome.after.text
+        if text is None:
+            return "it is no text that an editor can hold"
+        try:
+            await self._ask("fs/write_text_file", target, gone, content=text)
+        except RpcError as problem:
+            return f"the editor refused it ({problem.message})"
+        except ConnectionClosed:
+            return "the editor is gone"
+        except TimeoutError:
+            return _SILENT
+        return None
+
+    async def _ask(self, method: str, target: Target, gone: asyncio.Event, **more: str) -> Any:
+        """Raises `RpcError`, `ConnectionClosed`, or TimeoutError, also where nobody waits for the answer any more."""
+        if gone.is_set():
+            raise TimeoutError
+        params = {"sessionId": self._session, "path": str(target.path), **more}
+        asking = asyncio.ensure_future(self._wire.request(method, params, seconds=SECONDS, withdrawn=True))
+        leaving = asyncio.ensure_future(gone.wait())
+        try:
+            await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done():
+                raise TimeoutError
+            return asking.result()
+        finally:
+            asking.cancel()
+            leaving.cancel()
+
+
+def _is_text(action: Action) -> bool:
+    if isinstance(action, WriteBytes):
+        return view(action.data) is not None
+    return isinstance(action, (Write, EditText))
 
 
 def _outcome(target: Target, action: Action, buffer: Content) -> Outcome:
@@ -189,37 +305,29 @@ def _outcome(target: Target, action: Action, buffer: Content) -> Outcome:
         data, places = edited(buffer.data, action.edits)
         if data == buffer.data:
             raise FileError("NO_CHANGE", f"The edit leaves {target.path} as it is.", "Nothing needs to be done.")
+    elif isinstance(action, WriteBytes):
+        data = action.data
     else:
         assert isinstance(action, Write)
         data = encoded(action.content, "content")
         if buffer.data.startswith(BOM) and not data.startswith(BOM):
             data = BOM + data
-    after = replace(buffer, blob=git_blob(data), size=len(data), data=data)
+    after = _with(buffer, data)
+    if isinstance(action, WriteBytes) and action.executable is not None:
+        after = replace(after, executable=action.executable)
     return Outcome(target, "update", buffer, after, places)
 
 
-def _plain(text: str) -> str:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n")
-
-
-def _as_bytes(text: str, disk: bytes) -> bytes:
-    """A buffer's text with the line ends and the BOM of the file: lines that stand unchanged at the beginning and the
-    end keep their own, those between take the one that most lines have."""
-    bom = BOM if disk.startswith(BOM) else b""
-    old = disk.removeprefix(BOM).split(b"\n")
-    new = text.encode("utf-8", "surrogatepass").split(b"\n")
-    crlf = sum(line.endswith(b"\r") for line in old[:-1])
-    ending = b"\r" if crlf * 2 > len(old) - 1 else b""
-    bare = [line.removesuffix(b"\r") for line in old[:-1]]
-    most = min(len(bare), len(new) - 1)
-    head = next((at for at in range(most) if bare[at] != new[at]), most)
-    tail = next((at for at in range(most - head) if bare[-1 - at] != new[-2 - at]), most - head)
-    ends = old[len(bare) - tail : len(bare)]
-    middle = [line + ending for line in new[head : len(new) - 1 - tail]]
-    return bom + b"\n".join([*old[:head], *middle, *ends, new[-1]])
+def _with(content: Content, data: bytes) -> Content:
+    return replace(content, blob=git_blob(data), size=len(data), data=data)
 
 
 def _stale(target: Target, what: str) -> FileError:
     return FileError(
         "STALE", f"{target.path} {what}.", "Read it again. Where that does not help, ask the user to save."
     )
+
+
+def _unsaved(target: Target, why: str) -> FileError:
+    remedy = "Ask the user to save the file there, or to load it again; then read it again."
+    return FileError("UNSAVED", f"{target.path} has unsaved changes in the editor, and {why}.", remedy)
