@@ -338,3 +338,6 @@ export const en = {
   /** What the server says in English, by its code, for readers of another language. */
   problems: {} as Record<string, string>,
 };
+
+/** What a catalogue holds. */
+export type Messages = typeof en;

@@ -1,10 +1,9 @@
 /** The reader's language: what the browser asks for first, unless the reader chose one. */
 import { computed, signal } from "@preact/signals";
 import { stored } from "../settings/stored.js";
-import { en } from "./en.js";
+import { en, type Messages } from "./en.js";
 import { zh } from "./zh.js";
 
-export type Messages = typeof en;
 export type Language = "en" | "zh";
 
 const catalogues: Record<Language, Messages> = { en, zh };

@@ -1,5 +1,5 @@
 /** 页面上的每一句话，中文。 */
-import type { Messages } from "./language.js";
+import type { Messages } from "./en.js";
 
 const n = (value: number): string => value.toLocaleString("zh-CN");
 

@@ -11,8 +11,8 @@ import { Foreign } from "../text/Foreign.js";
 import { visibleProse } from "../text/visible.js";
 import { api, problemOf } from "../wire/api.js";
 import type { Problem, RowDetails, ToolRow } from "../wire/rows.js";
+import { Blocks } from "./Blocks.js";
 import { keeping, useReading } from "./reading.js";
-import { Blocks } from "./rows.js";
 
 const ICONS: Record<ToolRow["status"], IconName> = {
   proposed: "dot",

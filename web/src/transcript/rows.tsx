@@ -11,7 +11,6 @@ import { Foreign } from "../text/Foreign.js";
 import { visible, visibleProse } from "../text/visible.js";
 import type {
   AgentRow,
-  Block,
   FoundRow,
   NoticeRow,
   OtherRow,
@@ -22,6 +21,7 @@ import type {
   TurnEndRow,
   UserRow,
 } from "../wire/rows.js";
+import { Blocks } from "./Blocks.js";
 import { Fold } from "./Fold.js";
 import { Long } from "./Long.js";
 import { ToolCall } from "./ToolCall.js";
@@ -211,28 +211,5 @@ function Label({ icon, text, note }: { icon: IconName; text: string; note: strin
       <Icon name={icon} />
       <span>{text}</span> {note !== "" && <Foreign text={note} />}
     </p>
-  );
-}
-
-/** Blocks of content: text, an image, or the name of something else. */
-export function Blocks({ blocks }: { blocks: readonly Block[] }): VNode | null {
-  const t = messages().row;
-  if (blocks.length === 0) return null;
-  return (
-    <div class="blocks">
-      {blocks.map((block, at) =>
-        block.image !== null ? (
-          <img key={at} class="block-image" src={block.image} alt={block.text ?? t.image} loading="lazy" />
-        ) : block.text !== null ? (
-          <pre key={at} class="block-text" tabIndex={0}>
-            {visibleProse(block.text)}
-          </pre>
-        ) : (
-          <p key={at} class="quiet-word">
-            {t.attachment}: <Foreign text={block.type} />
-          </p>
-        ),
-      )}
-    </div>
   );
 }
