@@ -1,7 +1,8 @@
 """An agent of the protocol that does what a script says, on standard input and output; standard library only.
 
 The script is a JSON object: `initialize` and `new` are merged into those answers, `silent` names methods that are never
-answered, `noise` is written before anything else, `stderr` to there; `prompts` is a list of turns, each of steps:
+answered, `noise` is written before anything else, `stderr` to there; `during` gives steps that are done before a method
+of another kind is answered; `prompts` is a list of turns, each of steps:
 
     {"send": update}             a session/update
     {"raw": text}                a line as it is
@@ -97,6 +98,8 @@ class Puppet:
             elif method == "session/prompt":
                 self.prompt(identity, self.turns.pop(0) if self.turns else [])
             elif identity is not None and method:
+                for step in self.script.get("during", {}).get(method, ()):
+                    self.step(step)
                 self.send(id=identity, result={})
 
     def filled(self, value: Any) -> Any:

@@ -393,3 +393,15 @@ async def test_a_file_that_nobody_had_looked_at_is_said_to_be_unknown_and_not_to
         [edit] = editor.held[session].calls.values()
         assert said(edit["content"]) == f"{outside}: no text basis (what it held before is not known): 2 B."
         assert not diffs(edit["content"])
+
+
+async def test_what_the_agent_says_and_asks_while_it_is_signed_in_to_reaches_the_editor(place: Place) -> None:
+    code = {"jsonrpc": "2.0", "method": "_shop/code", "params": {"code": "AB-12"}}
+    asked = {"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {"mode": "url", "url": "https://e"}}
+    steps = [{"raw": json.dumps(code)}, {"raw": json.dumps(asked)}]
+    async with place.editor(*puppet(place, during={"authenticate": steps})) as editor:
+        editor.serve["elicitation/create"] = lambda _: {"action": "accept"}
+        await editor.ask("authenticate", methodId="key")
+        assert editor.heard == [code]
+        await until(lambda: editor.asked)
+        assert [(one["method"], one["params"]) for one in editor.asked] == [(asked["method"], asked["params"])]

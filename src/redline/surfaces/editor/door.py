@@ -53,6 +53,8 @@ class Door:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Until the editor closes its side; then the turns that run are worked through. Cancelled, it stops them."""
         self._connection = Connection(reader, writer, self)
+        if self._lobby is not None:
+            self._lobby.editor = self._connection
         try:
             await self._connection.run()
             desk = await self._made()

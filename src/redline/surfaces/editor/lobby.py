@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,12 @@ from redline.surfaces.editor.greeting import PROTOCOL, Abilities, sessions
 
 if TYPE_CHECKING:
     from redline.agents.acp.link import Link
+    from redline.surfaces.editor.screen import Wire
 
 _OURS = ("fs", "terminal")
 """Capabilities of a client that Redline serves itself."""
+_OURS_TO_SERVE = ("fs/", "terminal/")
+"""Requests likewise, which have no place where there is no session."""
 _NOT_OFFERED = ("fork",)
 """What an agent can do with its sessions that the log cannot follow."""
 
@@ -41,6 +45,11 @@ class Lobby:
 
     command: Sequence[str]
     environment: Mapping[str, str]
+    editor: Wire | None = None
+    """Who hears what the agent says and asks while it works on a request of the editor, such as a sign-in. Otherwise
+    nobody does: each session's own process says it again."""
+    _working: int = 0
+    """Requests of the editor that it works on."""
     _link: Link | None = None
     _reading: asyncio.Task[None] | None = None
 
@@ -68,10 +77,13 @@ class Lobby:
 
         if self._link is None:
             raise RpcError(INTERNAL_ERROR, "The agent does not run.")
+        self._working += 1
         try:
             return await self._link.connection.request(method, params, withdrawn=True)
         except ConnectionClosed:
             raise RpcError(INTERNAL_ERROR, (await self._link.death()).message) from None
+        finally:
+            self._working -= 1
 
     async def pass_word(self, method: str, params: Any) -> None:
         """A notification, likewise."""
@@ -86,16 +98,24 @@ class Lobby:
             await asyncio.wait({self._reading})
             self._reading = None
 
-    # What the agent says before any session (`protocol.connection.Peer`) concerns nobody.
+    # What the agent says (`protocol.connection.Peer`).
 
     async def notified(self, method: str, params: Any) -> None:
-        del method, params
+        from redline.protocol.connection import ConnectionClosed
+
+        if self.editor is not None and self._working:
+            with suppress(ConnectionClosed):
+                await self.editor.notify(method, params)
 
     async def asked(self, method: str, params: Any) -> Any:
-        from redline.protocol.connection import METHOD_NOT_FOUND, RpcError
+        from redline.protocol.connection import INTERNAL_ERROR, METHOD_NOT_FOUND, ConnectionClosed, RpcError
 
-        del params
-        raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+        if self.editor is None or not self._working or method.startswith(_OURS_TO_SERVE):
+            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+        try:
+            return await self.editor.request(method, params, withdrawn=True)
+        except ConnectionClosed:
+            raise RpcError(INTERNAL_ERROR, "The editor is gone.") from None
 
     async def faulty(self, fault: str, *, answered: bool) -> None:
         del fault, answered
