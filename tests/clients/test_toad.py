@@ -105,8 +105,9 @@ async def test_a_turn_is_asked_for_shown_as_applied_and_shown_the_same_when_resu
             {"text": "Done."},
         ]
     )
-    answers, end = [["answer", "a"], ["answer", "a"], ["answer", "r"]], [["see", "TWO"], ["see", "Done."]]
-    steps = [["connect"], ["prompt", "Change it."], *answers, ["idle"], *end]
+    answers = [["answer", "a"], ["answer", "a"], ["answer", "r"]]
+    drawn = [["see", "two"], ["see", "TWO"], ["see", "Done."]]
+    steps = [["connect"], ["prompt", "Change it."], *answers, ["idle"], *drawn]
     shown = toad.run("acp", f"{REDLINE} --model {shlex.quote(model)}", steps=steps)
 
     edited = [str(file), "one\r\ntwo\r\n", "one\r\nTWO\r\n"]
@@ -120,12 +121,11 @@ async def test_a_turn_is_asked_for_shown_as_applied_and_shown_the_same_when_resu
     assert (read["status"], echo["status"], echo["title"]) == ("completed", "completed", "echo hi")
     assert (edit["status"], edit["diffs"]) == ("completed", [edited])
     assert (refused["status"], refused["diffs"]) == ("failed", [])
-    assert [word for line in shown["screen"] for word in ("two", "TWO") if word in line] == ["two", "TWO"]
     assert shown["said"] == ["Looking.", "Done."]
     assert shown["agents"]
     await until(lambda: not any(map(running, shown["agents"])))
 
-    resumed = toad.run("run", steps=[["resume"], *end])
+    resumed = toad.run("run", steps=[["resume"], *drawn])
     assert resumed["calls"] == shown["calls"]
     assert resumed["said"] == shown["said"]
 

@@ -2,8 +2,8 @@
 
 Run by the Python that toad is installed for: `toad_pilot.py SITE STEPS ARGUMENTS…`. SITE is the folder with toad, STEPS
 is JSON: a list of names of what `Hands` can do, each with its arguments. The last line of the output is JSON: `asked`
-(the questions in turn), `calls`, `said`, `failed` (what it says of a failing agent), `screen` (rows, as drawn) and
-`agents` (ids of the processes of redline).
+(the questions in turn), `calls`, `said`, `failed` (what it says of a failing agent) and `agents` (ids of the processes
+of redline).
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import json
 import re
 import site
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 site.addsitedir(sys.argv[1])  # not in PYTHONPATH: the agent, which has another Python, would inherit it
@@ -98,13 +100,18 @@ async def steps(pilot: Any) -> None:
     hands = Hands(pilot)
     for name, *arguments in json.loads(sys.argv[2]):
         await getattr(hands, name)(*arguments)
-    processes = psutil.Process().children(recursive=True)
-    FOUND["agents"] = [one.pid for one in processes if "redline" in one.cmdline()]
+    FOUND["agents"] = list(agents())
     FOUND["calls"] = calls(pilot.app)
     FOUND["said"] = [response.source for response in pilot.app.screen.query(AgentResponse)]
     FOUND["failed"] = [str(note.render()) for note in pilot.app.screen.query("Note.-error")]
-    FOUND["screen"] = rows(pilot.app)
     await pilot.press("ctrl+q")
+
+
+def agents() -> Iterator[int]:
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # one that has ended meanwhile
+            if "redline" in process.cmdline():
+                yield process.pid
 
 
 def calls(app: Any) -> list[dict[str, Any]]:
