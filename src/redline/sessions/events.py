@@ -19,9 +19,9 @@ they do not know and keep its place. A file change inside `data` is the JSON for
 | assistant/message   | turn, message (id), text: a further part of that message; parts of one id join without a gap;  |
 |                     | meta?: what a foreign agent sent beside that part                                              |
 | assistant/thought   | the same                                                                                       |
-| plan/updated        | turn, entries: {content, status}                                                               |
+| plan/updated        | turn, entries: {content, status, _meta?}, _meta?: what a foreign agent sent beside them        |
 | usage/updated       | turn, model, input_tokens, output_tokens, cached_tokens, cost (US dollars, null: unknown);     |
-|                     | of a foreign agent: context?: {used, size} in tokens, of_session?: its cost so far             |
+|                     | of a foreign agent: context?: {used, size, _meta?} in tokens, of_session?: its cost so far     |
 | notice/raised       | code, message, remedy?, level: info, warning, error; turn?                                     |
 | tool/call           | turn, call, name (empty: a foreign agent's), kind, arguments, proposed: changes, title?,       |
 |                     | proposal_error?: {code, message, remedy}                                                       |

@@ -208,6 +208,8 @@ class TurnEndRow(Row):
     context_used: int = 0
     context_size: int = 0
     """Tokens in the model's context at the end, and how many there is room for; 0: nobody said."""
+    context_meta: Any = None
+    """What a foreign agent sent beside these two, for a client of its own protocol."""
     cost: float | None = None
     """US dollars; None: unknown, at least for a part."""
     net: Sequence[NetTotal] = ()

@@ -405,3 +405,14 @@ async def test_what_the_agent_says_and_asks_while_it_is_signed_in_to_reaches_the
         assert editor.heard == [code]
         await until(lambda: editor.asked)
         assert [(one["method"], one["params"]) for one in editor.asked] == [(asked["method"], asked["params"])]
+
+
+async def test_the_fill_of_the_context_is_told_as_the_agent_said_it_and_again_after_a_load(place: Place) -> None:
+    usage = {"sessionUpdate": "usage_update", "used": 5, "size": 100, "_meta": {"us": [1, None]}}
+    usage["cost"] = {"amount": 0.5, "currency": "USD"}
+    async with place.editor(*puppet(place, [{"send": usage}])) as editor:
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        assert editor.updates.count(usage) == 1
+        await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[])
+        assert editor.updates.count(usage) == 2

@@ -275,7 +275,8 @@ class AcpAgent:
             return
         data = _usage(of_turn if isinstance(of_turn, Mapping) else {})
         if so_far is not None:
-            data["context"] = {"used": so_far.used, "size": so_far.size}
+            beside = {} if so_far.meta is None else {"_meta": as_json(so_far.meta)}
+            data["context"] = {"used": so_far.used, "size": so_far.size, **beside}
             if so_far.cost is not None:
                 before = self._past.cost if self._past.cost <= so_far.cost else 0.0  # it may count anew
                 cost, self._past.cost = so_far.cost - before, so_far.cost

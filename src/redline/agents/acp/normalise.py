@@ -94,6 +94,8 @@ class Usage:
     """Tokens in the context of the model, and how many there is room for."""
     cost: float | None
     """US dollars of the whole session; None: it did not say."""
+    meta: Any = None
+    """Its `_meta`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +254,10 @@ def _usage(update: Fields) -> Usage | Other:
         return Other(update)
     amount = cost.get("amount") if isinstance(cost, Mapping) and cost.get("currency") == "USD" else None
     known = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < 1e9
-    return Usage(max(used, 0), max(size, 0), float(amount) if known and amount is not None else None)
+    meta = update.get("_meta")
+    if isinstance(meta, Mapping):
+        meta = {name: value for name, value in meta.items() if name != ENVELOPE} or None
+    return Usage(max(used, 0), max(size, 0), float(amount) if known and amount is not None else None, meta)
 
 
 def _entry(entry: Fields) -> dict[str, Any]:

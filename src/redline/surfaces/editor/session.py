@@ -18,6 +18,7 @@ from redline.surfaces.editor import commands
 from redline.surfaces.editor.answers import answer
 from redline.surfaces.editor.blocks import logged_blocks, raw_blocks
 from redline.surfaces.editor.buffers import EditorFiles
+from redline.surfaces.editor.kept import whole
 from redline.surfaces.editor.screen import NAME, EditorSurface
 from redline.surfaces.editor.settings import APPROVALS, Settings
 from redline.transcript.rows import TurnEndRow
@@ -239,7 +240,10 @@ class EditorSession:
         ends = [row for row in self.conversation.transcript.rows if isinstance(row, TurnEndRow)]
         if not ends or not ends[-1].context_size:
             return []
-        told = {"sessionUpdate": "usage_update", "used": ends[-1].context_used, "size": ends[-1].context_size}
+        told: dict[str, Any] = {"sessionUpdate": "usage_update", "used": ends[-1].context_used}
+        told["size"] = ends[-1].context_size
+        if ends[-1].context_meta is not None:
+            told["_meta"] = whole(ends[-1].context_meta, lambda blob: self._opened.store.get(self.id, blob))
         costs = [row.cost for row in ends]
         known = sum(cost for cost in costs if cost is not None)
         return [told if None in costs else {**told, "cost": {"amount": known, "currency": "USD"}}]
