@@ -127,9 +127,10 @@ async def test_no_change_and_a_mistake_are_no_refusals_and_a_refused_change_stay
 
 async def test_a_load_in_the_middle_of_a_turn_shows_what_there_is_and_the_rest_follows_once(place: Place) -> None:
     """E53, E54."""
+    signal = place.workspace.parent / "go"  # beside the workspace: in it, it would be a change of its own
     model = place.script(steps(
         call("write", path="1.txt", content="1\n"),
-        call("bash", command="until test -e go; do sleep 0.05; done"),
+        call("bash", command=f"until test -e {signal}; do sleep 0.05; done"),
         call("write", path="2.txt", content="2\n"),
     ))  # fmt: skip
     async with place.editor("--model", model, "--approval", "all") as editor:
@@ -139,7 +140,7 @@ async def test_a_load_in_the_middle_of_a_turn_shows_what_there_is_and_the_rest_f
         editor.held.pop(session)
         await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[])
         assert len(editor.held[session].calls) == 2
-        (place.workspace / "go").touch()
+        signal.touch()
         assert (await turn)["stopReason"] == "end_turn"
         watched = editor.held.pop(session)
         assert len(watched.calls) == 3
