@@ -334,6 +334,17 @@ async def test_what_a_request_has_wrong_is_said_in_plain_words(
         assert "Error" not in refused.value.error["message"]
 
 
+async def test_a_log_that_takes_nothing_more_is_told_in_its_own_words(place: Place) -> None:
+    async with place.editor("--model", place.script([{"text": "Fine."}])) as editor:
+        session = await editor.new(place.workspace)
+        for file in (place.folder / "data").glob("sessions.db*"):
+            file.write_bytes(b"garbage")
+        with pytest.raises(Refused) as refused:
+            await editor.prompt(session)
+        assert refused.value.error["data"] == {"code": "CORRUPT"}
+        assert refused.value.error["message"].startswith("The log ")
+
+
 async def test_a_number_that_cannot_be_read_is_answered_once_and_under_its_own_id(place: Place) -> None:
     async with place.editor("--model", place.script([{"text": "Fine."}])) as editor:
         request = f'{{"jsonrpc":"2.0","id":"big","method":"session/list","params":{{"n":{"9" * 5000}}}}}'

@@ -108,20 +108,23 @@ class Desk:
         return {}
 
     async def prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        return await self.session(params).prompt(params)
+        with _told():
+            return await self.session(params).prompt(params)
 
     async def set_mode(self, params: Mapping[str, Any]) -> Any:
         session = self.session(params)
         if session.proxied is not None:
             return await session.proxied.pass_on("session/set_mode", params)
-        await session.set_mode(params.get("modeId"))
+        with _told():
+            await session.set_mode(params.get("modeId"))
         return {}
 
     async def set_option(self, params: Mapping[str, Any]) -> Any:
         session = self.session(params)
         if session.proxied is not None:
             return await session.proxied.pass_on("session/set_config_option", params)
-        return await session.set_option(params.get("configId"), params.get("value"))
+        with _told():
+            return await session.set_option(params.get("configId"), params.get("value"))
 
     async def pass_on(self, method: str, params: Mapping[str, Any]) -> Any:
         """What only a foreign agent can answer. Raises `RpcError`."""

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from redline.protocol.connection import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -78,6 +79,12 @@ class Door:
             return await self._asked(method, params)
         except RpcError as error:
             raise _masked(error) from error
+        except ConnectionClosed:
+            raise
+        except Exception as fault:
+            _log.exception("%s could not be answered", method)
+            told = f"Redline itself failed at {method}. What it wrote to stderr says where; please report it."
+            raise RpcError(INTERNAL_ERROR, told) from fault
 
     async def _asked(self, method: str, params: Any) -> Any:
         if method == "initialize":
