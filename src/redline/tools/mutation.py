@@ -8,7 +8,7 @@ whatever is found on the disk later, the log says what was about to happen there
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -129,9 +129,11 @@ class Journal:
                 "Check what the path leads to (an overlay, another mount) before trying again.",
             )
         meddled = [] if verdict == "applied" else [_MEDDLED.format(path=outcome.target.path)]
-        for intent in intents:
-            last = intent is intents[-1]
-            landed(intent.landed(*([*meddled, *unrecorded, *outcome.notes] if last else [])))
+        *first, last = intents
+        for intent in first:
+            landed(intent.landed())
+        noted = replace(last, outcome=replace(last.outcome, notes=outcome.notes))
+        landed(noted.landed(*meddled, *unrecorded, *outcome.notes))
         return outcome
 
     async def _settled(self, intents: list[_Intent]) -> Verdict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from redline.surfaces.editor.buffers import SECONDS
 from surfaces.editor.editor_client import Editor, Place, Refused, call, diffs, make_place, said, until
+from surfaces.editor.test_proxied import puppet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -341,3 +343,32 @@ async def test_a_formatter_that_works_behind_the_editor_is_told_and_not_fought(p
         assert "EDITOR_BUFFER: " in said(edit["content"])
         assert diffs(again["content"]) == [("ONE\nTWO\n", "1\nTWO\n")]
         assert path.read_text() == "1\nTWO\n"
+
+
+@pytest.mark.parametrize("write", [decline, None])
+async def test_a_foreign_agents_writes_go_by_the_disk_as_well(place: Place, write: Any) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\n")
+    asked = {"sessionId": "s", "path": "{w}/a.txt"}
+    steps = [
+        {"call": "fs/read_text_file", "params": asked},
+        {"run": "sed -i s/one/ONE/ a.txt"},
+        {"call": "fs/read_text_file", "params": asked},
+        {"send": {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Edit", "kind": "edit"}},
+        {"call": "fs/write_text_file", "params": {**asked, "content": "ONE\nTWO\n"}},
+        {"send": {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}},
+    ]
+    async with place.editor(*puppet(place, steps), capabilities=BOTH) as editor:
+        buffers = Buffers(editor)
+        buffers.texts[str(path)] = "one\ntwo\n"  # and it is never loaded again
+        if write is not None:
+            editor.serve["fs/write_text_file"] = write
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        assert path.read_text() == "ONE\nTWO\n"
+        assert '{"content": "ONE\\ntwo\\n"}' in editor.held[session].text["agent"]
+        cards = [one for one in editor.held[session].calls.values() if diffs(one["content"])]
+        sides = [side for card in cards for side in diffs(card["content"])]
+        assert (sides[0][0], sides[-1][1]) == ("one\ntwo\n", "ONE\nTWO\n")
+        assert all(later[0] == earlier[1] for earlier, later in pairwise(sides))
+        assert ("EDITOR_BUFFER: " in said(cards[-1]["content"])) == (write is not None)

@@ -108,7 +108,7 @@ class AcpAgent:
         self._calls.terminal = self._terminals.known
         journal = Journal(files, store, log, recorder)
         consent = Consent(options.name, host, files, recorder, given=options.settled)
-        self._texts = Texts(files, journal, self._calls, consent, observer, self._watch.ended)
+        self._texts = Texts(files, journal, self._calls, consent, self._watch)
         self.questions = Questions(options.name, host, self._calls, self._watch, files, recorder)
         self._client = Client(log, self._calls, self._watch, self.questions, consent, self._texts, self._terminals)
         self._link: Link | None = None

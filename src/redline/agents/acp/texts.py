@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp.call import ForeignCall, Step
@@ -17,8 +17,8 @@ from redline.tools.tool import ToolError
 if TYPE_CHECKING:
     from redline.agents.acp.calls import Calls
     from redline.agents.acp.consent import Consent
+    from redline.agents.acp.watch import Watch
     from redline.tools.mutation import Journal, Landed
-    from redline.workspace.observe import Observer
 
 READ_LIMIT = 48 * 2**20
 """Bytes of a file that is handed over: an answer has to fit into one message."""
@@ -41,8 +41,7 @@ class Texts:
         journal: Journal,
         calls: Calls,
         consent: Consent,
-        observer: Observer,
-        ended: Callable[[ForeignCall], None],
+        watch: Watch,
     ) -> None:
         self.missing_is_empty = False
         """The agent takes no error for "there is no such file": it is told that the file is empty."""
@@ -50,8 +49,7 @@ class Texts:
         self._journal = journal
         self._calls = calls
         self._consent = consent
-        self._observer = observer
-        self._ended = ended
+        self._watch = watch
 
     async def read(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """`line` counts from 1, `limit` counts lines. Text comes as it is, but for a BOM, which is kept by `write`."""
@@ -116,7 +114,7 @@ class Texts:
             raise
         finally:
             if made_up:
-                self._ended(call)
+                self._watch.ended(call)
 
     async def _write(self, call: ForeignCall, target: Target, content: str) -> None:
         expected = await self._consent.to_write(call, target, content)
@@ -124,7 +122,8 @@ class Texts:
 
     async def _commit(self, call: ForeignCall, target: Target, content: str, expected: Blob | None) -> None:
         landed: list[Landed] = []
-        self._observer.announce(target.real)
+        await self._watch.look_at(str(target.real))
+        self._watch.observer.announce(target.real)
         try:
             await self._journal.apply(
                 Mutation(target, Write(content)), turn=call.turn, call=call.id, expected=expected,
@@ -137,8 +136,9 @@ class Texts:
             if landed:
                 self._accept(landed[-1].outcome)
             else:
-                self._observer.withdraw(target.real)
+                self._watch.observer.withdraw(target.real)
             for one in landed:  # also where it went wrong after that
+                call.warnings += one.outcome.notes
                 await self._calls.landing.land(call, _step(one))
 
     def _call_for(self, target: Target) -> ForeignCall | None:
@@ -156,7 +156,7 @@ class Texts:
 
     def _accept(self, outcome: Outcome) -> None:
         after = outcome.after
-        self._observer.accept(
+        self._watch.observer.accept(
             outcome.target.real,
             None if after is None else after.blob,
             executable=after is not None and after.executable,

@@ -86,6 +86,11 @@ class Watch:
             self._noted |= new
             await self.observer.note(sorted(new))
 
+    async def look_at(self, path: str) -> None:
+        """Before Redline writes a file: what was done to it until now is told, and is no part of that write."""
+        found = await self.observer.look([path])
+        await self._calls.landing.settle(_steps(found), self._since)
+
     async def up_to_date(self) -> None:
         """Wait until all that ended has been looked for, and look at the whole workspace once more. Raises what kept
         the log from taking it."""
