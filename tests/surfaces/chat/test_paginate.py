@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import unicodedata
+from dataclasses import replace
 
 import pytest
 
@@ -131,6 +132,21 @@ def test_a_file_comes_before_the_buttons_that_follow_it() -> None:
     pages = paginate([Text("May this be done?"), File("a.diff", b""), buttons], PLATFORMS[0].measure)
     assert [type(page) for page in pages] == [Message, File, Message]
     assert pages[-1] == Message((buttons,))
+
+
+@pytest.mark.parametrize("platform", PLATFORMS, ids=lambda one: one.name)
+@pytest.mark.parametrize("files", [0, 1])
+def test_what_ends_a_question_stands_on_the_page_of_its_buttons(platform: Platform, files: int) -> None:
+    ended = "Rejected by Ada."
+    buttons = Buttons("t", (Choice("yes", "Allow once"), Choice("no", "Reject")))
+    for length in (10, *range(platform.measure.limit - 900, platform.measure.limit, 40)):
+        before: list[Part] = [Text("May this be done?", "strong"), Text("x" * length), *[File("a.diff", b"")] * files]
+        asked = paginate([*before, buttons], platform.measure)
+        settled = paginate([*before, replace(buttons, settled=ended)], platform.measure)
+        assert len(settled) == len(asked)
+        assert settled[:-1] == asked[:-1]
+        assert not any(isinstance(piece, Buttons) for page in _messages(settled) for piece in page.pieces)
+        assert _messages(settled)[-1].pieces[-1] == Text(ended, "strong")
 
 
 _PLAIN = Measure(limit=100, pieces=5, prose=len, lines=len, frame=10)

@@ -174,7 +174,9 @@ async def test_a_long_change_is_an_attachment_before_the_buttons(tmp_path: Path)
         (attached,) = [message.attachments[0] for message in thread.history() if message.attachments]
         assert attached.filename == "long.txt.diff"
         await server.ada.click(server.button(thread), label="Reject")
-        await until(lambda: "rejected, not applied" in server.said(thread))
+        await until(lambda: "Turn 1 done" in server.said(thread) and server.button(thread) is None)
+        assert "rejected, not applied" in server.said(thread)
+        assert server.said(thread).count("Rejected by") == 1
 
 
 async def test_slash_commands_say_what_they_show(tmp_path: Path) -> None:

@@ -113,7 +113,9 @@ async def test_an_approval_of_a_long_change_shows_the_file_first(tmp_path: Path)
         assert (file["snippet_type"], file["thread"]) == ("diff", thread)
         assert file["content"].count(b"\n+line ") == 3000
         await slack.press("Reject")
-        await until(lambda: "rejected, not applied" in slack.said())
+        await until(lambda: "Turn 1 done" in slack.said() and not slack.has_buttons())
+        assert "rejected, not applied" in slack.said()
+        assert slack.said().count("Rejected by Ada.") == 1
 
 
 async def test_a_file_over_the_size_of_a_snippet_goes_up_as_a_plain_file(tmp_path: Path) -> None:

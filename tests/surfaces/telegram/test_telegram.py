@@ -120,7 +120,8 @@ async def test_a_long_change_is_a_document_before_the_buttons(tmp_path: Path) ->
         names = [name for name, sent in telegram.calls if name == "sendDocument" or "Reject" in str(sent)]
         assert names[0] == "sendDocument"
         telegram.press("Reject")
-        await until(lambda: "Rejected by Ada." in telegram.said())
+        await until(lambda: "Turn 1 done" in telegram.said() and not telegram.has_buttons())
+        assert telegram.said().count("Rejected by Ada.") == 1
 
 
 async def test_flood_control_is_waited_out(tmp_path: Path) -> None:

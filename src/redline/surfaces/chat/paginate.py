@@ -70,11 +70,23 @@ class _Pages:
             case Buttons():
                 if self._files or not self._fits(_buttons_size(part, self._measure)):
                     self._close()
-                self._put(part, _buttons_size(part, self._measure))
+                self._buttons(part)
 
     def end(self) -> list[Page]:
         self._close()
         return self._done
+
+    def _buttons(self, part: Buttons) -> None:
+        """What is said in their place begins where they began: a message that holds buttons is edited, not left."""
+        measure = self._measure
+        if not part.settled:
+            self._put(part, _buttons_size(part, measure))
+            return
+        ending = Text(part.settled, "strong")
+        size = measure.prose(ending.text) + measure.frame
+        if not self._fits(size):
+            self._close()
+        self._put(ending, size)
 
     def _close(self) -> None:
         if self._pieces:

@@ -208,9 +208,9 @@ class Screen:
         return next((row for row in rows if isinstance(row, PermissionRow) and fits(row)), None)
 
     def _draw(self, question: Question) -> None:
-        parts = question.parts
-        if question.settled:
-            parts = [Text(question.settled, "strong") if isinstance(part, Buttons) else part for part in parts]
+        parts = [
+            replace(part, settled=question.settled) if isinstance(part, Buttons) else part for part in question.parts
+        ]
         self._post(question.flow, lambda: parts, final=bool(question.settled))
 
     def _post(self, begun: Begun, parts: Callable[[], list[Part]], *, urgent: bool = True, final: bool = True) -> None:
