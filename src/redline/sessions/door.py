@@ -30,6 +30,7 @@ class Door:
         self._loop = ref(loop)
         self._waiting: list[tuple[Redactor, Admitted, bool, Through]] = []
         self._after: set[Callable[[], None]] = set()
+        self._is_to_open = False
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
@@ -41,12 +42,24 @@ class Door:
         """Let it through at the end of this turn of the loop, after those that entered before it. `passed`: it has been
         masked already, and only keeps its place. `after`: called once when all have come through, however many name it.
         """
-        if not self._waiting:
+        if not self._is_to_open:
+            self._is_to_open = True
             asyncio.get_running_loop().call_soon(self._open)
         self._waiting.append((redactor, admitted, passed, through))
         self._after.add(after)
 
     def _open(self) -> None:
+        if not self._waiting:
+            self._is_to_open = False
+            return
+        # Whoever is told now that its event is committed will often have the next one, and then stands before us in
+        # the same turn of the loop: a turn costs more than a look.
+        try:
+            self._pass_through()
+        finally:
+            asyncio.get_running_loop().call_soon(self._open)
+
+    def _pass_through(self) -> None:
         waiting, self._waiting = self._waiting, []
         after, self._after = self._after, set()
         clean = self._clean(waiting)

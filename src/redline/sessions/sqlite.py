@@ -39,9 +39,9 @@ Answer = TypeVar("Answer")
 class SqliteStore:
     """A `Store` in one file. Errors are `StoreError`."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, carrier: sqlite3.Connection) -> None:
         self._path = path
-        self._writer = Writer(connection, path, self._wake_watchers)
+        self._writer = Writer(connection, carrier, path, self._wake_watchers)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="redline-log-reader")
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
@@ -60,12 +60,13 @@ class SqliteStore:
                 connection.execute("PRAGMA journal_mode = WAL")
                 migrate(connection)
                 connection.execute("PRAGMA secure_delete = ON")
+                carrier = _connect(path)
             except BaseException:
                 connection.close()
                 raise
         except (sqlite3.Error, OSError) as error:
             raise store_error(error, path) from error
-        return cls(path, connection)
+        return cls(path, connection, carrier)
 
     def submit(self, events: Sequence[Event], *, durable: bool, settled: Callable[[StoreError | None], None]) -> None:
         session, first = events[0].session, events[0].seq

@@ -3,7 +3,8 @@
 A commit that need not reach the disk takes less time than it takes to wake a thread and to be woken by it. So where
 nothing else is under way, a few small events are committed where they are: on the event loop, without waiting for
 another process, and without carrying the write-ahead log over into the file. All else is the thread's: what has to be
-flushed, what is large, and what somebody else is in the way of.
+flushed, what is large, and what somebody else is in the way of. It also carries the log over, while the loop goes on
+(https://sqlite.org/wal.html, "Checkpointing": a passive one keeps neither writers nor readers waiting).
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ _FEW = 32
 _SMALL = 64 * 2**10
 """Characters of them all."""
 _IN_A_ROW = 100
-"""Commits on the loop until the thread has its turn, which looks after the write-ahead log."""
+"""Commits on the loop until the thread carries the write-ahead log over into the file."""
+_MOST_IN_A_ROW = 500
+"""Commits on the loop while the thread still carries over what was before them."""
+_LONG = 6_000
+"""Pages in the write-ahead log from which nobody commits until all of it has been carried over: 24 MiB."""
 
 _log = logging.getLogger(__name__)
 
@@ -39,9 +44,17 @@ Outcome = tuple[Request, Answer]
 class Writer:
     """Takes requests in order; `close` ends the thread after what is waiting."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, told: Callable[[Iterable[str]], None]) -> None:
-        """`told`: called on the loop with the sessions of requests that have been settled."""
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        carrier: sqlite3.Connection,
+        path: Path,
+        told: Callable[[Iterable[str]], None],
+    ) -> None:
+        """Two connections to the file at `path`, the second for carrying over; both are closed with the writer. `told`:
+        called on the loop with the sessions of requests that have been settled."""
         self._connection = connection
+        self._carrier = carrier
         self._when_told = told
         self._path = path
         self._transactions = Transactions(connection)
@@ -52,6 +65,8 @@ class Writer:
         """Requests that went to the thread and of which nobody has been told yet."""
         self._counting = threading.Lock()
         self._in_a_row = 0
+        self._is_long = False
+        """The write-ahead log."""
         self._thread = threading.Thread(target=self._run, name="redline-log-writer", daemon=True)
         self._thread.start()
 
@@ -71,7 +86,7 @@ class Writer:
     # On the loop.
 
     def _is_quick(self, requests: list[Request]) -> bool:
-        if self._untold or self._in_a_row >= _IN_A_ROW or len(requests) > _FEW:
+        if self._untold or self._is_long or self._in_a_row >= _MOST_IN_A_ROW or len(requests) > _FEW:
             return False
         if requests[0].loop is not asyncio.get_running_loop():  # whoever waits is told by its own
             return False
@@ -94,6 +109,8 @@ class Writer:
         finally:
             self._using.release()
         self._in_a_row += 1
+        if self._in_a_row == _IN_A_ROW:
+            self._waiting.put([])  # nothing to commit: to carry over
         self._resolve(list(zip(requests, answers, strict=True)))
         return True
 
@@ -115,16 +132,34 @@ class Writer:
     def _run(self) -> None:
         while (requests := self._waiting.get()) is not None:
             group, ending = self._gather(requests)
+            if not group:
+                self._carry_over()
+                if ending:
+                    break
+                continue
             outcomes: list[Outcome] = []
             with self._using:
                 for run in _runs(group):
                     outcomes += self._settle(run)
             self._in_a_row = 0
+            self._is_long = False
             self._tell(outcomes)
             if ending:
                 break
         with self._using:
+            self._carrier.close()
             self._connection.close()
+
+    def _carry_over(self) -> None:
+        """The log begins anew only when no page of it is left to carry over, which may not happen while the loop goes
+        on: if it grows long, the next commit is the thread's, with nobody beside it."""
+        self._in_a_row = 0
+        try:
+            _, pages, _ = self._carrier.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except sqlite3.Error as error:
+            _log.info("the write-ahead log was not carried over: %s", error)
+            pages = _LONG
+        self._is_long = pages >= _LONG
 
     def _gather(self, requests: list[Request]) -> tuple[list[Request], bool]:
         group = list(requests)
