@@ -10,6 +10,8 @@ from redline.surfaces.chat.parts import Buttons, File, Message, Page
 from redline.surfaces.chat.platform import Pace, Place
 from surfaces.chat.readback import PLATFORMS
 
+_NO_PAGE = Message(())
+
 if TYPE_CHECKING:
     from redline.surfaces.chat.paginate import Measure
 
@@ -35,6 +37,10 @@ class Channel:
     async def edit(self, place: Place, posted: str, message: Message) -> None:
         await self._call("edit", message, posted)
 
+    async def delete(self, place: Place, posted: str) -> None:
+        await self._call("delete", _NO_PAGE, posted)
+        del self.stands[posted]
+
     async def upload(self, place: Place, file: File) -> str:
         return await self._call("upload", file)
 
@@ -46,7 +52,7 @@ class Channel:
         self.calls.append((at, what, type(answer).__name__ if answer else "ok"))
         if answer is not None:
             raise answer
-        posted = posted or f"m{len(self.stands)}"
+        posted = posted or f"m{len(self.calls)}"
         self.stands[posted] = page
         return posted
 

@@ -136,7 +136,9 @@ def test_an_edit_that_is_refused_still_delivers_the_final_state_as_a_new_message
         channel.answers = [Refused("message_not_found")]
         outbox.show(_begun(), _says(Text("ends")), urgent=True, final=True)
         await outbox.settled()
-        assert channel.texts() == ["begins", "ends"]
+        assert channel.texts()[-1] == "ends"
+        assert "begins" not in channel.texts(), "it would contradict the new one"
+        assert "takes the place of an earlier message" in channel.texts()[0]
         await outbox.close()
 
     in_virtual_time(run())
@@ -161,12 +163,71 @@ def test_what_cannot_be_posted_at_all_is_said_in_other_words_once(tmp_path: Path
         outbox = Outbox(channel, Places.open(tmp_path))
         outbox.show(_begun(), _says(Text("odd")), urgent=True, final=True)
         await outbox.settled()
-        assert len(channel.texts()) == 1
+        assert len(channel.texts()) == 2
         assert "redline show" in channel.texts()[0]
-        channel.answers = [Refused("channel_not_found")] * 2
+        channel.answers = [Refused("channel_not_found")] * 3
         outbox.show(_begun("s1/2"), _says(Text("odd")), urgent=True, final=True)
         await outbox.settled()
-        assert len(channel.texts()) == 1
+        assert len(channel.texts()) == 2
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_the_end_of_a_turn_is_told_in_plain_words_where_its_message_is_refused(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel()
+        outbox = Outbox(channel, Places.open(tmp_path))
+        outbox.show(_begun(), _says(Text("Working …", "quiet")))
+        await asyncio.sleep(20)
+        channel.answers = [Refused("msg_blocks_too_long"), Refused("msg_blocks_too_long")]
+        parts = [Text("# a\n" * 600, "reply"), Text("Turn 1 done", "strong")]
+        outbox.show(_begun(), _says(*parts), urgent=True, final=True)
+        await outbox.settled()
+        assert "Working" not in channel.said()
+        assert "The chat refused to show a part here" in channel.said()
+        assert channel.said().endswith("Turn 1 done")
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_a_message_that_is_of_no_use_any_more_is_deleted_or_says_so(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel()
+        outbox = Outbox(channel, Places.open(tmp_path))
+        buttons = Buttons("t", (Choice("yes", "Yes"),))
+        asked = [Text("May this be done?"), File("a.diff", b"x"), buttons]
+        for flow, answers in (("s1/1", []), ("s1/2", [None, Refused("cant_delete_message")])):
+            outbox.show(_begun(flow), _says(*asked), urgent=True)
+            await outbox.settled()
+            assert channel.buttons() == [buttons]
+            channel.answers = [*answers]
+            outbox.show(_begun(flow), _says(Text("It was answered."), File("a.diff", b"x")), urgent=True, final=True)
+            await outbox.settled()
+            assert channel.buttons() == []
+        assert channel.texts()[-1] == "What stood here is in the other messages of this turn."
+        assert channel.count("delete") == 2
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_a_platform_that_takes_no_edit_and_no_deletion_is_not_asked_for_ever(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel()
+        outbox = Outbox(channel, Places.open(tmp_path))
+        outbox.show(_begun(), _says(Text("begins")))
+        await asyncio.sleep(20)
+        no = Refused("edit_window_closed")
+        channel.answers = [no, None, no, no]
+        outbox.show(_begun(), _says(Text("goes on")), urgent=True)
+        await outbox.settled()
+        channel.answers = [no, None, no, no]
+        outbox.show(_begun(), _says(Text("ends")), urgent=True, final=True)
+        await outbox.settled()
+        assert [what for _, what, _ in channel.calls] == ["post", *["edit", "post", "delete", "edit"] * 2]
+        assert channel.texts()[-1] == "ends"
         await outbox.close()
 
     in_virtual_time(run())

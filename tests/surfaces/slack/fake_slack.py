@@ -148,6 +148,11 @@ class FakeSlack:
         self.messages[key] |= {"text": sent["text"], "blocks": _json(sent["blocks"])}
         return {"ok": True, "channel": sent["channel"], "ts": sent["ts"]}
 
+    def _chat_delete(self, sent: dict[str, Any]) -> dict[str, Any]:
+        if self.messages.pop((sent["channel"], sent["ts"]), None) is None:
+            return {"ok": False, "error": "message_not_found"}
+        return {"ok": True, "channel": sent["channel"], "ts": sent["ts"]}
+
     def _chat_postEphemeral(self, sent: dict[str, Any]) -> dict[str, Any]:  # noqa: N802 - Slack's
         self.told.append(sent)
         return {"ok": True, "message_ts": self._ts()}

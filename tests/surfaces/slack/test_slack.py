@@ -118,6 +118,17 @@ async def test_an_approval_of_a_long_change_shows_the_file_first(tmp_path: Path)
         assert slack.said().count("Rejected by Ada.") == 1
 
 
+async def test_a_question_that_cannot_be_edited_any_more_leaves_no_buttons(tmp_path: Path) -> None:
+    model = scripted(tmp_path, [step("", call("write", path="a.txt", content="x\n")), step("Done.")])
+    async with fake_slack() as slack, house(tmp_path, model, approval="ask") as at, connected(at, slack):
+        thread = await slack.type("write it")
+        await until(slack.has_buttons)
+        slack.answers["chat.update"] = [(200, {"ok": False, "error": "edit_window_closed"}, {})] * 2
+        await slack.type("!stop", thread=thread)
+        await until(lambda: "Turn 1 cancelled" in slack.said() and not slack.has_buttons())
+        assert "takes the place of an earlier message" in slack.said()
+
+
 async def test_a_file_over_the_size_of_a_snippet_goes_up_as_a_plain_file(tmp_path: Path) -> None:
     text = "".join(f"{number} {'x' * 90}\n" for number in range(10_500))
     model = scripted(tmp_path, [step("", call("write", path="long.txt", content=text)), step("Done.")])

@@ -154,6 +154,11 @@ class FakeTelegram:
         key = (int(sent["chat_id"]), int(sent["message_id"]))
         return self._put(sent, key[1], self.messages[key]["text"])
 
+    def _deleteMessage(self, sent: dict[str, Any]) -> bool:  # noqa: N802 - Telegram's
+        if self.messages.pop((int(sent["chat_id"]), int(sent["message_id"])), None) is None:
+            raise BadRequestError("message to delete not found")
+        return True
+
     def _sendDocument(self, sent: dict[str, Any]) -> dict[str, Any]:  # noqa: N802 - Telegram's
         document = next(value for value in sent.values() if isinstance(value, web.FileField))
         content = document.file.read()

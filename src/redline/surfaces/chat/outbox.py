@@ -13,16 +13,16 @@ import hashlib
 import logging
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from redline.surfaces.chat.cards import merged
+from redline.surfaces.chat.cards import merged, short
 from redline.surfaces.chat.parts import Buttons, File, Message, Page, Text
 from redline.surfaces.chat.places import Begun, Places, Post
 from redline.surfaces.chat.platform import Refused, Wait
 
 if TYPE_CHECKING:
-    from redline.surfaces.chat.platform import Platform
+    from redline.surfaces.chat.platform import Place, Platform
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +32,15 @@ _LONGEST_BACK_OFF = 60.0
 _AT_ONCE = 0.001
 """Seconds that are not worth a sleep."""
 
-_UNSHOWN = Message((Text("▲ The chat refused to show a part here. `redline show` has all of it.", "strong"),))
+_REFUSED = "▲ The chat refused to show a part here. `redline show` has all of it."
+_UNSHOWN = Message((Text(_REFUSED, "strong"),))
+_SHORTENED = 700
+"""Characters of what a platform refused that it is offered again, as one plain text."""
+_GONE = Message((Text("What stood here is in the other messages of this turn.", "quiet"),))
+"""Stands where a message is of no use any more and the platform does not delete it."""
+_REPLACES = Text("This takes the place of an earlier message, which could not be edited.", "quiet")
+_LEFT = "left"
+"""The digest of an outdated message with which nothing more is to be done."""
 
 
 @dataclass(slots=True)
@@ -47,13 +55,15 @@ class Flow:
     dirty: bool = True
     posts: dict[tuple[str, int], Post] = field(default_factory=dict)
     refused: set[tuple[str, int]] = field(default_factory=set)
+    unplain: set[tuple[str, int]] = field(default_factory=set)
+    """Refused as plain text, too."""
     served: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
     kind: str
-    """"message", "file", or "note": what is said instead of a file."""
+    """"message", "file", "note": what is said instead of a file, or "old": a message that is of no use any more."""
     number: int
     page: Page
     upto: int = 0
@@ -157,7 +167,8 @@ class Outbox:
             return None
 
     def _next(self, flow: Flow) -> _Call | None:
-        """The first page, in order, that does not stand there as it should. Files that wait go up as one."""
+        """The first page, in order, that does not stand there as it should; then what stands there and should not.
+        Files that wait go up as one."""
         pages = _wanted(flow)
         waiting = [page for key, page in pages if isinstance(page, File) and key not in flow.posts]
         for (kind, number), page in pages:
@@ -168,7 +179,21 @@ class Outbox:
             post = flow.posts.get((kind, number))
             if post is None or post.digest != digest(page):
                 return _Call(kind, number, page)
+        keys = {key for key, _ in pages}
+        for (kind, number), post in flow.posts.items():
+            if kind == "message" and (kind, number) not in keys:
+                self._retire(flow, number)
+                return self._next(flow)
+            if kind == "old" and post.digest != _LEFT:
+                return _Call(kind, number, _GONE)
         return None
+
+    def _retire(self, flow: Flow, number: int) -> None:
+        """The message of a page is of no use any more: there is no such page, or it cannot be edited."""
+        post = flow.posts[("message", number)]
+        self._forget(flow, ("message", number))
+        if post.posted is not None:
+            self._keep(flow, ("old", number), Post("", post.posted))
 
     def _delay(self, *, urgent: bool) -> float:
         now = asyncio.get_running_loop().time()
@@ -207,6 +232,14 @@ class Outbox:
         place = flow.begun.place
         key = (call.kind, call.number)
         known = flow.posts.get(key)
+        if call.kind == "old":
+            assert known is not None
+            await self._remove(place, known)
+            if ("message", call.number) in flow.posts:
+                self._keep(flow, key, replace(known, digest=_LEFT))
+            else:
+                self._forget(flow, key)
+            return
         mark = digest(call.page)
         if known is not None and known.posted is not None and isinstance(call.page, Message):
             await self._platform.edit(place, known.posted, call.page)
@@ -220,6 +253,13 @@ class Outbox:
             posted = await self._platform.upload(place, call.page)
         for each in _keys(call):
             self._keep(flow, each, Post(mark, posted))
+
+    async def _remove(self, place: Place, post: Post) -> None:
+        assert post.posted is not None
+        try:
+            await self._platform.delete(place, post.posted)
+        except Refused:
+            await self._platform.edit(place, post.posted, _GONE)
 
     def _keep(self, flow: Flow, key: tuple[str, int], post: Post) -> None:
         flow.posts[key] = post
@@ -250,8 +290,15 @@ class Outbox:
         """What cannot be edited is posted anew; what cannot be posted is said in other words, once, and then the flow
         is given up."""
         _log.warning("%s refused %s %d of %s: %s", self._platform.name, call.kind, call.number, flow.begun.flow, reason)
-        if (call.kind, call.number) in flow.posts:
-            self._forget(flow, (call.kind, call.number))
+        key = (call.kind, call.number)
+        if call.kind == "old":
+            self._keep(flow, key, replace(flow.posts[key], digest=_LEFT))
+        elif call.kind == "message" and key in flow.posts:
+            self._retire(flow, call.number)
+        elif key in flow.posts:
+            self._forget(flow, key)
+        elif call.kind == "message" and key in flow.refused and key not in flow.unplain:
+            flow.unplain.add(key)
         elif call.kind != "note" and call.page is not _UNSHOWN:
             flow.refused.update(_keys(call))
         else:
@@ -275,14 +322,36 @@ def _wanted(flow: Flow) -> list[tuple[tuple[str, int], Page]]:
         if key in flow.refused:
             missing = True
             said = f"▲ The chat refused the file {getattr(page, 'name', '')}. The dashboard and `redline diff` have it."
-            wanted.append((("note", key[1]), Message((Text(said, "strong"),))) if kind == "file" else (key, _UNSHOWN))
-        else:
-            wanted.append((key, _without_buttons(page) if missing and isinstance(page, Message) else page))
+            note = Message((Text(said, "strong"),))
+            wanted.append((key, _in_plain(flow, key, page)) if isinstance(page, Message) else (("note", key[1]), note))
+            continue
+        if isinstance(page, Message):
+            page = _without_buttons(page) if missing else page
+            # Said for good, since a message that is edited once more may be refused once more.
+            page = Message((_REPLACES, *page.pieces)) if ("old", key[1]) in flow.posts else page
+        wanted.append((key, page))
     return wanted
 
 
+def _in_plain(flow: Flow, key: tuple[str, int], page: Message) -> Message:
+    """What is said of a message that was refused: its words once more, short and without any style, so that the end of
+    a turn is always told."""
+    if key in flow.unplain:
+        return _UNSHOWN
+    said = "\n".join(
+        "\n".join(filter(None, (getattr(piece, "head", ""), piece.text)))
+        for piece in page.pieces
+        if not isinstance(piece, Buttons)
+    )
+    return _without_buttons(Message((Text(_REFUSED, "strong"), Text(short(said, _SHORTENED)), *_buttons(page))))
+
+
+def _buttons(message: Message) -> list[Buttons]:
+    return [piece for piece in message.pieces if isinstance(piece, Buttons)]
+
+
 def _without_buttons(message: Message) -> Message:
-    if not any(isinstance(piece, Buttons) for piece in message.pieces):
+    if not _buttons(message):
         return message
     kept = tuple(piece for piece in message.pieces if not isinstance(piece, Buttons))
     return Message((*kept, Text("It cannot be answered here, but in the dashboard or an editor.", "strong")))

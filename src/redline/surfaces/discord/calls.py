@@ -43,6 +43,10 @@ class DiscordCalls:
             standing = self._channel(place).get_partial_message(int(posted))
             await standing.edit(view=view(message), allowed_mentions=_NOBODY)
 
+    async def delete(self, place: Place, posted: str) -> None:
+        with _answers():
+            await self._channel(place).get_partial_message(int(posted)).delete()
+
     async def upload(self, place: Place, file: File) -> str:
         with _answers():
             attached = discord.File(io.BytesIO(file.content), filename=file.name)

@@ -59,6 +59,10 @@ class SlackCalls:
     async def edit(self, place: Place, posted: str, message: Message) -> None:
         await self._with_blocks(message, self._client.chat_update, channel=place.channel, ts=posted)
 
+    async def delete(self, place: Place, posted: str) -> None:
+        with _answers():
+            await self._client.chat_delete(channel=place.channel, ts=posted)
+
     async def _with_blocks(self, message: Message, call: Callable[..., Awaitable[Any]], **more: Any) -> Any:
         """Languages of lines are documented by examples only; should Slack refuse ours, cards do without colours."""
         with _answers():

@@ -78,6 +78,11 @@ class TelegramCalls:
         with _answers(), _same_is_well():
             await self._edit(_chat(place)[0], int(posted), message)
 
+    async def delete(self, place: Place, posted: str) -> None:
+        """Within 48 hours (core.telegram.org/bots/api#deletemessage)."""
+        with _answers():
+            await self._bot.delete_message(_chat(place)[0], int(posted))
+
     async def upload(self, place: Place, file: File) -> str:
         chat, topic = _chat(place)
         with _answers():
