@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from redline.files.local import BASIS_LIMIT
 from redline.surfaces.editor.buffers import SECONDS
 from surfaces.editor.editor_client import Editor, Place, Refused, call, diffs, make_place, said, until
 from surfaces.editor.test_proxied import puppet
@@ -372,3 +373,18 @@ async def test_a_foreign_agents_writes_go_by_the_disk_as_well(place: Place, writ
         assert (sides[0][0], sides[-1][1]) == ("one\ntwo\n", "ONE\nTWO\n")
         assert all(later[0] == earlier[1] for earlier, later in pairwise(sides))
         assert ("EDITOR_BUFFER: " in said(cards[-1]["content"])) == (write is not None)
+
+
+async def test_a_file_that_grows_too_large_to_be_handed_over_is_edited_on_the_disk(place: Place) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\n" * (BASIS_LIMIT // 4 - 1) + "two\n")
+    first, edit, last = edit_of("two", "three")
+    first["call"][0]["arguments"]["limit"] = 1
+    model = place.script([first, edit, last])
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        buffers = Buffers(editor)
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        assert path.read_bytes()[-10:] == b"one\nthree\n"
+        assert buffers.written == []
+        assert list(editor.held[session].calls.values())[-1]["status"] == "completed"

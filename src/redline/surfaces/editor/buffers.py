@@ -123,7 +123,8 @@ class EditorFiles:
             if typed is not None:
                 return await self._into(typed, target, action, expected, before_commit, gone)
             outcome = await self._local.apply(target, action, expected=expected, before_commit=before_commit)
-            if target.link or not _is_text(action) or outcome.after == outcome.before or self._wire.closed:
+            changed = outcome.after is not None and outcome.after != outcome.before
+            if not changed or target.link or not _is_text(action) or not _fits(outcome.after) or self._wire.closed:
                 return outcome
             refusal = await self._write(target, outcome, gone)
             return await self._settled(target, outcome, None, refusal, before_commit, gone)
@@ -262,11 +263,12 @@ class EditorFiles:
 
     async def _write(self, target: Target, outcome: Outcome, gone: asyncio.Event) -> str | None:
         """Hand the new text to the editor. Why it does not take it; None: it says that it does."""
-        text = None if outcome.after is None else outcome.after.text
-        if text is None:
+        if not _fits(outcome.after):
             return "it is no text that an editor can hold"
+        assert outcome.after is not None
+        assert outcome.after.text is not None
         try:
-            await self._ask("fs/write_text_file", target, gone, content=text)
+            await self._ask("fs/write_text_file", target, gone, content=outcome.after.text)
         except RpcError as problem:
             return f"the editor refused it ({problem.message})"
         except ConnectionClosed:
@@ -290,6 +292,11 @@ class EditorFiles:
         finally:
             asking.cancel()
             leaving.cancel()
+
+
+def _fits(content: Content | None) -> bool:
+    """Whether an editor can be handed these bytes: text, and not too large to be held here."""
+    return content is not None and content.text is not None
 
 
 def _is_text(action: Action) -> bool:
