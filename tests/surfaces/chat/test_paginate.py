@@ -127,6 +127,21 @@ def test_a_text_is_measured_as_it_is_sent(platform: Platform) -> None:
     assert any(text[:1000] in read for message in messages for kind, read in platform.read(message) if kind == "prose")
 
 
+_MARKDOWN = ["# ", "## ", "a", "**b**", "`c`", "**", "`", "*", " ", "\n", "\n# a\n", "&", "é", "text ", "#", "- "]
+
+
+@pytest.mark.parametrize("platform", PLATFORMS, ids=lambda one: one.name)
+def test_any_reply_fits_whatever_its_markdown(platform: Platform) -> None:
+    of = random.Random(7)
+    replies = ["# a\n" * 600, "## Section\n" * 300, "`a`\n" * 900, "**a** `b` " * 900, "**abc** " + "`x`" * 2000]
+    for _ in range(60):
+        few = of.sample(_MARKDOWN, of.randrange(1, 5))
+        replies.append("".join(of.choices(few, k=of.randrange(10, 3000))))
+    for reply in replies:
+        for message in _messages(paginate([Text(reply, "reply"), Text("Turn 1 done", "strong")], platform.measure)):
+            assert platform.size(message) <= platform.limit, reply[:80]
+
+
 def test_a_file_comes_before_the_buttons_that_follow_it() -> None:
     buttons = Buttons("t", (Choice("yes", "Yes"),))
     pages = paginate([Text("May this be done?"), File("a.diff", b""), buttons], PLATFORMS[0].measure)

@@ -11,6 +11,7 @@ reading is counted: bytes of JSON with `&`, `<` and `>` as entities, and every b
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from redline.surfaces.chat.paginate import Measure
@@ -24,8 +25,9 @@ LIMIT = 12_000
 BLOCKS = 48
 _FRAME = 220
 """JSON of one block around its text, with a head's."""
+_MARKS = re.compile(r"[`*#]")
 _ELEMENT = 64
-"""JSON of one element around its text."""
+"""JSON of one element around its text, at most."""
 
 
 def size(text: str) -> int:
@@ -35,8 +37,18 @@ def size(text: str) -> int:
 
 
 def _prose(text: str) -> int:
-    """Each change of style is an element of its own."""
-    return size(text) + _ELEMENT * (text.count("`") + text.count("*") + text.count("#"))
+    """As a reply, which is the largest: line by line, each span an element of its own, and one for what lies between
+    two lines."""
+    return sum(_line_size(line) for line in text.split("\n")) + size("\n") * text.count("\n")
+
+
+def _line_size(line: str) -> int:
+    if not _MARKS.search(line):
+        return size(line)
+    found = spans(line)
+    if len(found) == 1 and not found[0].style:
+        return size(line)
+    return sum(size(span.text) + _ELEMENT for span in found) + _ELEMENT
 
 
 MEASURE = Measure(limit=LIMIT, pieces=BLOCKS, prose=_prose, lines=size, frame=_FRAME)
