@@ -146,9 +146,55 @@ async def test_a_question_expires_with_no(tmp_path: Path) -> None:
         desk = await at.desk(channel, answer_seconds=0.05)
         await desk.heard(HERE, "change it", ADA)
         await _turn_over(channel)
-        await until(lambda: "Nobody answered within 1 min: the answer is no." in channel.said())
+        await until(lambda: "Nobody answered within 0.05 s: the answer is no." in channel.said())
         assert channel.buttons() == []
         assert (at.workspace / "a.py").read_text() == "old\n"
+
+
+async def test_the_time_of_one_platform_ends_no_question_that_stands_on_another(tmp_path: Path) -> None:
+    model = scripted(tmp_path, [step("Begun.")], _EDIT)
+    async with house(tmp_path, model, approval="ask") as at:
+        (at.workspace / "a.py").write_text("old\n")
+        short, long = _channel(), _channel("discord")
+        first = await at.desk(short, answer_seconds=0.05)
+        second = await at.desk(long)
+        await first.heard(HERE, "begin", ADA)
+        await _turn_over(short)
+        (session,) = await at.gateway.archive.list()
+        await second.heard(HERE, f"/sessions {session.session}", ADA)
+        await first.heard(HERE, "change it", ADA)
+        await until(lambda: "it cannot be answered here any more" in short.said())
+        assert short.buttons() == []
+        await until(long.buttons)
+        await second.pressed(long.buttons()[0].token, "allow_once", ADA)
+        await _turn_over(short, 2)
+        await until(lambda: "Allowed once by discord: Ada." in short.said())
+        assert "it cannot be answered here any more" not in short.said()
+        assert (at.workspace / "a.py").read_text() == "new\n"
+
+
+async def test_a_change_that_cannot_be_shown_whole_cannot_be_allowed_here(tmp_path: Path) -> None:
+    text = "".join(f"{number} {'y' * 90}\n" for number in range(11_000))
+    model = scripted(tmp_path, [step("", call("write", path="big.txt", content=text)), step("Done.")])
+    async with house(tmp_path, model, approval="ask") as at:
+        channel = _channel()
+        desk = await at.desk(channel)
+        await desk.heard(HERE, "write it", ADA)
+        await until(lambda: "Answer in the dashboard or the terminal." in channel.said())
+        assert channel.buttons() == []
+        await desk.heard(HERE, "/Stop", ADA)
+        await until(lambda: "Withdrawn" in channel.said())
+        assert not (at.workspace / "big.txt").exists()
+
+
+async def test_a_command_may_begin_with_a_capital(tmp_path: Path) -> None:
+    async with house(tmp_path, scripted(tmp_path, [step("Begun.")])) as at:
+        channel = _channel()
+        desk = await at.desk(channel)
+        for typed in ("!Stop", "/DIFF"):
+            await desk.heard(HERE, typed, ADA)
+        await until(lambda: "Nothing is running here." in channel.said() and "No session stands" in channel.said())
+        assert await at.gateway.archive.list() == []
 
 
 async def test_an_answer_given_elsewhere_settles_every_copy(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ COMMANDS = {
     "help": "Say this",
 }
 
-_COMMAND = re.compile(r"\s*[/!](?P<name>[a-z]+)(?:@\w+)?(?:\s+(?P<rest>.*))?\s*", re.DOTALL)
+_COMMAND = re.compile(r"\s*[/!](?P<name>[a-zA-Z]+)(?:@\w+)?(?:\s+(?P<rest>.*))?\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,10 @@ def parsed(text: str) -> Command | None:
     """The command that a message is; None: it is a prompt. A word that is no command of ours is none, so that a prompt
     may begin with a path or with a command of the agent."""
     match = _COMMAND.fullmatch(text)
-    if match is None or match["name"] not in COMMANDS:
+    name = match["name"].lower() if match is not None else ""  # a phone begins with a capital
+    if match is None or name not in COMMANDS:
         return None
-    return Command(match["name"], tuple((match["rest"] or "").split()))
+    return Command(name, tuple((match["rest"] or "").split()))
 
 
 def described() -> str:

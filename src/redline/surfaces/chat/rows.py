@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,7 +158,8 @@ def reply(text: str, changes: Sequence[FileChange], workspace: str) -> list[Part
 
 
 def question(request: PermissionRequest, setting: Setting, token: str) -> list[Part]:
-    """What is asked, whole: every line of every change, or the file of it, stands before the buttons."""
+    """What is asked, whole: every line of every change, or the file of it, stands before the buttons. What the log
+    could not hold whole has no buttons: nobody may say yes to lines that were not shown."""
     parts: list[Part] = [Text(f"May this be done? {cards.short(visible(request.title or request.tool))}", "strong")]
     if request.note:
         parts.append(Text(f"▲ {visible_prose(request.note)}", "strong"))
@@ -177,7 +179,11 @@ def question(request: PermissionRequest, setting: Setting, token: str) -> list[P
     if request.paths and not request.changes:
         paths = ", ".join(setting.path(path) for path in request.paths)
         parts.append(Text(f"▲ There is no preview of what would happen to {paths}.", "strong"))
-    parts.append(Buttons(token, tuple(_choice(option) for option in options(request))))
+    buttons = Buttons(token, tuple(_choice(option) for option in options(request)))
+    if any(change.truncated for change in request.changes):
+        said = "▲ This change is too large to be shown whole here. Answer in the dashboard or the terminal."
+        buttons = replace(buttons, settled=said)
+    parts.append(buttons)
     return parts
 
 

@@ -51,6 +51,8 @@ class Question:
     flow: Begun
     settled: str = ""
     """What stands where the buttons were; empty: it is open."""
+    late: str = ""
+    """Once the time for an answer here was over: for how long nobody answered."""
 
 
 class Screen:
@@ -103,7 +105,8 @@ class Screen:
         """The rows say it all, and a chat cannot be edited as fast as a model writes."""
 
     async def ask(self, request: PermissionRequest) -> PermissionOutcome | None:
-        """Put the question, wait for somebody. Answers come by `Desk.pressed`, which tells the log who gave them."""
+        """Put the question, wait for somebody. Answers come by `Desk.pressed`, which tells the log who gave them. None:
+        nobody answered here in time; where somebody still can elsewhere, the question stays open for them."""
         token = secrets.token_hex(8)
         row = self._request(lambda one: (one.turn, one.call, one.outcome) == (request.turn, request.call, None))
         if row is None:
@@ -116,10 +119,10 @@ class Screen:
             await asyncio.sleep(self._answer_seconds)
         finally:
             self.questions.pop(token, None)
-        minutes = max(1, round(self._answer_seconds / 60))
-        question.settled = f"Nobody answered within {minutes} min: the answer is no."
-        self._draw(question)
-        return "unavailable"
+        question.late = f"Nobody answered within {_span(self._answer_seconds)}"
+        question.settled = f"{question.late}: it cannot be answered here any more."
+        self._draw(question, final=False)
+        return None
 
     # What the desk does with it.
 
@@ -196,7 +199,8 @@ class Screen:
         question = self._asked.pop(row.request, None)
         if question is None:
             return
-        question.settled = question.settled or self._ending(row)
+        expired = question.late and row.outcome == "unavailable"
+        question.settled = f"{question.late}: the answer is no." if expired else self._ending(row)
         self._draw(question)
 
     def _ending(self, row: PermissionRow) -> str:
@@ -207,11 +211,12 @@ class Screen:
         rows = reversed(self.room.fanout.transcript.rows)
         return next((row for row in rows if isinstance(row, PermissionRow) and fits(row)), None)
 
-    def _draw(self, question: Question) -> None:
+    def _draw(self, question: Question, *, final: bool = True) -> None:
         parts = [
-            replace(part, settled=question.settled) if isinstance(part, Buttons) else part for part in question.parts
+            replace(part, settled=question.settled or part.settled) if isinstance(part, Buttons) else part
+            for part in question.parts
         ]
-        self._post(question.flow, lambda: parts, final=bool(question.settled))
+        self._post(question.flow, lambda: parts, final=final and bool(question.settled))
 
     def _post(self, begun: Begun, parts: Callable[[], list[Part]], *, urgent: bool = True, final: bool = True) -> None:
         platform = self._platform
@@ -220,6 +225,10 @@ class Screen:
     def _begun(self, name: str, turn: int = 0) -> Begun:
         flow = f"{self.name}/{self.place.channel}/{self.place.thread}/{self.room.session}/{name}"
         return Begun(flow, self.place, self.room.session, turn)
+
+
+def _span(seconds: float) -> str:
+    return f"{round(seconds / 60)} min" if seconds >= 60 else f"{seconds:g} s"
 
 
 class _Turn:
