@@ -4,9 +4,10 @@
     python benchmarks/compare.py --million  # and 1,000,000
     python benchmarks/compare.py --json     # one JSON object
 
-Rounds are interleaved (each candidate once a round), figures are medians of wall time, ratios are medians of the ratios
-within a round. Every candidate starts with the two texts in memory and ends with every line of every hunk as text.
-The first run installs the npm package into benchmarks/node, which needs the network; without node it is left out.
+Rounds are interleaved (each candidate once a round, in rotating order), figures are medians of wall time, ratios are
+medians of the ratios within a round. Every candidate starts with the two texts in memory and ends with every line of
+every hunk as text. The first run installs the npm package into benchmarks/node, which needs the network; without node
+it is left out.
 """
 
 from __future__ import annotations
@@ -108,9 +109,14 @@ def versus(size: int, shape: str, before: bytes, after: bytes, rivals: dict[str,
     theirs: dict[str, list[float]] = {name: [] for name in rivals}
     began = time.perf_counter()
     while len(ours) < rounds and (len(ours) < 3 or time.perf_counter() - began < PATIENCE):
-        ours.append(timed(lambda: comparison(before, after)))
-        for name, rival in rivals.items():
-            theirs[name].append(rival())
+        # In turn, each goes first: who follows a wait for the other process finds the caches cold.
+        first = len(ours) % (len(rivals) + 1)
+        names = ["", *rivals]
+        for name in names[first:] + names[:first]:
+            if name:
+                theirs[name].append(rivals[name]())
+            else:
+                ours.append(timed(lambda: comparison(before, after)))
     return [
         Row(
             size,
