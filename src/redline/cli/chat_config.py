@@ -51,7 +51,9 @@ class ChatConfig(BaseModel):
         description="Characters of all lines of a turn in messages; what is over it comes as a file.",
     )
     answer_minutes: float = Field(
-        default=60, gt=0, description="Minutes after which a question that nobody answered is answered with no."
+        default=60,
+        gt=0,
+        description="Minutes for which a question can be answered there; a no if nobody else can answer it then.",
     )
     base_url: str = Field(default="", description="Another address of the platform's API, such as a proxy's.")
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 BOT = "UBOT"
 ACK_SECONDS = 3.0
+FILE_LIMIT = 10**9
+"""Bytes of a file (slack.com/help/articles/201330736)."""
 
 
 @dataclass
@@ -57,7 +59,7 @@ class FakeSlack:
     _count: int = 0
 
     def app(self) -> web.Application:
-        app = web.Application()
+        app = web.Application(client_max_size=FILE_LIMIT)
         app.router.add_route("*", "/api/{method}", self._method)
         app.router.add_post("/upload/{file}", self._upload)
         app.router.add_get("/link", self._link)
@@ -168,6 +170,8 @@ class FakeSlack:
         return {"ok": True, "file_id": file, "upload_url": self.base_url.replace("/api/", f"/upload/{file}")}
 
     async def _upload(self, request: web.Request) -> web.Response:
+        if self.answers.get("upload"):
+            return web.Response(status=self.answers["upload"].pop(0)[0], text="no")
         pending = self._pending[request.match_info["file"]]
         data = await request.read()
         if request.content_type.startswith("multipart/"):

@@ -118,6 +118,22 @@ async def test_an_approval_of_a_long_change_shows_the_file_first(tmp_path: Path)
         assert slack.said().count("Rejected by Ada.") == 1
 
 
+@pytest.mark.parametrize(("status", "answerable"), [(413, False), (503, True), (429, True)])
+async def test_an_upload_that_is_refused_for_good_is_not_tried_for_ever(
+    tmp_path: Path, status: int, answerable: bool
+) -> None:
+    text = "".join(f"line {number}\n" for number in range(3000))
+    model = scripted(tmp_path, [step("", call("write", path="long.txt", content=text)), step("Done.")])
+    async with fake_slack() as slack, house(tmp_path, model, approval="ask") as at, connected(at, slack):
+        slack.answers["upload"] = [(status, {}, {})] * (1 if answerable else 9)
+        thread = await slack.type("write it")
+        await until(slack.has_buttons if answerable else lambda: "It cannot be answered here" in slack.said())
+        assert len(slack.files) == answerable
+        assert slack.has_buttons() is answerable
+        await slack.type("!stop", thread=thread)
+        await until(lambda: "Turn 1 cancelled" in slack.said())
+
+
 async def test_a_question_that_cannot_be_edited_any_more_leaves_no_buttons(tmp_path: Path) -> None:
     model = scripted(tmp_path, [step("", call("write", path="a.txt", content="x\n")), step("Done.")])
     async with fake_slack() as slack, house(tmp_path, model, approval="ask") as at, connected(at, slack):

@@ -8,9 +8,10 @@ out; of the third, what may pass is tried again and the rest is refused.
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import TYPE_CHECKING, Any
 
-from slack_sdk.errors import SlackApiError
+from slack_sdk.errors import SlackApiError, SlackRequestError
 
 from redline.surfaces.chat.platform import Pace, Refused, Wait
 from redline.surfaces.slack.blocks import MEASURE, blocks, summary
@@ -29,6 +30,8 @@ _MAY_PASS = frozenset((
     "invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive", "missing_scope",
     "accesslimited",
 ))  # fmt: skip
+_STATUS = re.compile(r"^Failed to upload a file \(status: (?P<status>4\d\d),")
+_LATER = ("408", "425", "429")
 _WAIT_SECONDS = 30.0
 """Where Slack does not say how long."""
 
@@ -77,7 +80,8 @@ class SlackCalls:
 
     async def upload(self, place: Place, file: File) -> str:
         """By the external flow, as a snippet of type diff; one over Slack's size of a snippet goes up as a plain
-        file."""
+        file. What the address for the bytes will never take is refused; of its answer the client gives the text only.
+        """
         with _answers():
             try:
                 answer = await self._upload(place, file, snippet_type="diff")
@@ -85,6 +89,11 @@ class SlackCalls:
                 if _code(error) != "snippet_too_large":
                     raise
                 answer = await self._upload(place, file)
+            except SlackRequestError as error:
+                said = _STATUS.search(str(error))
+                if said is None or said["status"] in _LATER:
+                    raise
+                raise Refused(f"the upload was answered with {said['status']}") from error
         return str(answer["files"][0]["id"])
 
     async def _upload(self, place: Place, file: File, **more: Any) -> Any:
