@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from redline.files.local import BASIS_LIMIT
-from redline.surfaces.editor.buffers import SECONDS
+from redline.surfaces.editor.asking import SECONDS
 from surfaces.editor.editor_client import Editor, Place, Refused, call, diffs, make_place, said, until
 from surfaces.editor.test_proxied import puppet
 

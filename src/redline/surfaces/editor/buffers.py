@@ -9,10 +9,9 @@ is told, and what it does not take is said. Where the editor is gone, or will no
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from redline.files.blob import git_blob
@@ -34,8 +33,8 @@ from redline.files.seam import (
     WriteBytes,
 )
 from redline.files.text import BOM, encoded, view
-from redline.protocol.connection import ConnectionClosed, RpcError
-from redline.surfaces.editor.buffer_text import as_bytes, plain, same
+from redline.surfaces.editor.asking import SILENT, Asking, fits
+from redline.surfaces.editor.buffer_text import as_bytes, same
 from redline.surfaces.editor.past import Past, Stored
 
 if TYPE_CHECKING:
@@ -44,13 +43,9 @@ if TYPE_CHECKING:
     from redline.sessions.events import Event
     from redline.surfaces.editor.screen import Wire
 
-_log = logging.getLogger(__name__)
 Notice = Callable[[str, str, str], Awaitable[None]]
 """A code, what there is to say, and what to do about it."""
 _SAVE = "Save it where they should be the same."
-_SILENT = "the editor has not answered"
-SECONDS = 30.0
-"""How long an editor may take to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +61,17 @@ class EditorFiles:
 
     def __init__(self, local: LocalFiles, wire: Wire, session: str, stored: Stored) -> None:
         self._local = local
-        self._wire = wire
-        self._session = session
+        self._editor = Asking(wire, session)
         self.notice: Notice | None = None
         """Told once of each file with unsaved changes: whoever has no editor, such as a command, does not see them."""
         self._noticed: set[str] = set()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._past = Past(stored)
         self.hear: Callable[[Event], None] = self._past.take
-        self._gone = asyncio.Event()
-        """Nobody waits any more for what is under way."""
 
     def let_go(self) -> None:
         """Wait for no answer of the editor to what is under way: what is on the disk by now is how it ended."""
-        self._gone.set()
-        self._gone = asyncio.Event()
+        self._editor.let_go()
 
     @property
     def roots(self) -> Sequence[Path]:
@@ -104,10 +95,10 @@ class EditorFiles:
     async def read(self, target: Target, limit: int | None = None) -> Content:
         """As the editor holds it; with the disk's own bytes where the two say the same, or the editor is behind."""
         disk = await self._local.read(target, limit)
-        return await self._typed(target, disk, self._gone) or disk
+        return await self._typed(target, disk, self._editor.gone) or disk
 
     async def preview(self, target: Target, action: Action) -> Outcome:
-        typed = await self._unsaved(target, action, self._gone)
+        typed = await self._unsaved(target, action, self._editor.gone)
         if typed is None:
             return await self._local.preview(target, action)
         return _outcome(target, action, typed.buffer)
@@ -116,7 +107,7 @@ class EditorFiles:
         self, target: Target, action: Action, *, expected: Blob | None = None, before_commit: BeforeCommit | None = None
     ) -> Outcome:
         """See the contract. A text goes to the editor as well, whose user can take it back there."""
-        gone = self._gone
+        gone = self._editor.gone
         lock = self._locks.setdefault(target.key, asyncio.Lock())
         async with lock:
             typed = await self._unsaved(target, action, gone)
@@ -124,9 +115,9 @@ class EditorFiles:
                 return await self._into(typed, target, action, expected, before_commit, gone)
             outcome = await self._local.apply(target, action, expected=expected, before_commit=before_commit)
             changed = outcome.after is not None and outcome.after != outcome.before
-            if not changed or target.link or not _is_text(action) or not _fits(outcome.after) or self._wire.closed:
+            if not changed or target.link or not _is_text(action) or not fits(outcome.after) or self._editor.closed:
                 return outcome
-            refusal = await self._write(target, outcome, gone)
+            refusal = await self._editor.write(target, outcome.after, gone)
             return await self._settled(target, outcome, None, refusal, before_commit, gone)
 
     # Parts of the above.
@@ -148,7 +139,7 @@ class EditorFiles:
             return outcome
         if before_commit is not None:
             await before_commit(outcome)
-        refusal = await self._write(target, outcome, gone)
+        refusal = await self._editor.write(target, outcome.after, gone)
         return await self._settled(target, outcome, typed, refusal, before_commit, gone)
 
     async def _settled(
@@ -166,7 +157,7 @@ class EditorFiles:
         assert after is not None
         assert after.data is not None
         disk = await self._local.read(target)
-        buffer = await self._text(target, gone)
+        buffer = await self._editor.text(target, gone)
         exact = WriteBytes(after.data, after.executable)
         made = after
         if disk.blob == after.blob or same(disk.text, after.text):
@@ -204,7 +195,7 @@ class EditorFiles:
             if same(buffer, meant.text):
                 self._past.agreed(target.key, meant)
             self._past.differed(target.key, made, None)
-            if buffer is not None or refusal == _SILENT:
+            if buffer is not None or refusal == SILENT:
                 why = refusal or "it still holds another text"
                 message = f"EDITOR_BUFFER: {target.path} is changed on the disk, and perhaps not in the editor: {why}."
                 notes.append(f"{message} Load it there again before it is saved.")
@@ -231,7 +222,7 @@ class EditorFiles:
         """The buffer as bytes, where somebody has typed in it."""
         if target.link or disk.text is None or disk.data is None:
             return None
-        text = await self._text(target, gone)
+        text = await self._editor.text(target, gone)
         if text is None:
             return None
         if same(text, disk.text):
@@ -248,55 +239,6 @@ class EditorFiles:
             self._noticed.add(target.key)
             message = f"{target.path} has unsaved changes in the editor. The agent reads them and an edit saves them; "
             await self.notice("UNSAVED", message + "commands and searches see the file as it was saved.", _SAVE)
-
-    # The editor.
-
-    async def _text(self, target: Target, gone: asyncio.Event) -> str | None:
-        """What the buffer holds; None: that is not to be had."""
-        try:
-            answer = await self._ask("fs/read_text_file", target, gone)
-        except (RpcError, ConnectionClosed, TimeoutError) as problem:
-            _log.debug("the editor does not read %s: %s", target.path, problem)
-            return None
-        text = answer.get("content") if isinstance(answer, dict) else None
-        return plain(text) if isinstance(text, str) and "\0" not in text else None
-
-    async def _write(self, target: Target, outcome: Outcome, gone: asyncio.Event) -> str | None:
-        """Hand the new text to the editor. Why it does not take it; None: it says that it does."""
-        if not _fits(outcome.after):
-            return "it is no text that an editor can hold"
-        assert outcome.after is not None
-        assert outcome.after.text is not None
-        try:
-            await self._ask("fs/write_text_file", target, gone, content=outcome.after.text)
-        except RpcError as problem:
-            return f"the editor refused it ({problem.message})"
-        except ConnectionClosed:
-            return "the editor is gone"
-        except TimeoutError:
-            return _SILENT
-        return None
-
-    async def _ask(self, method: str, target: Target, gone: asyncio.Event, **more: str) -> Any:
-        """Raises `RpcError`, `ConnectionClosed`, or TimeoutError, also where nobody waits for the answer any more."""
-        if gone.is_set():
-            raise TimeoutError
-        params = {"sessionId": self._session, "path": str(target.path), **more}
-        asking = asyncio.ensure_future(self._wire.request(method, params, seconds=SECONDS, withdrawn=True))
-        leaving = asyncio.ensure_future(gone.wait())
-        try:
-            await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            if not asking.done():
-                raise TimeoutError
-            return asking.result()
-        finally:
-            asking.cancel()
-            leaving.cancel()
-
-
-def _fits(content: Content | None) -> bool:
-    """Whether an editor can be handed these bytes: text, and not too large to be held here."""
-    return content is not None and content.text is not None
 
 
 def _is_text(action: Action) -> bool:
