@@ -72,6 +72,26 @@ def test_what_is_enabled_need_not_be_named() -> None:
     assert wanted(Config(), []) == []
 
 
+@pytest.mark.parametrize("folder", ["/nowhere/at/all", "src/app"])
+def test_a_wrong_folder_is_said_at_the_start(redline: CommandLine, folder: str) -> None:
+    done = redline(
+        "serve", "--telegram", "--port", "0", "--no-open",
+        REDLINE_TELEGRAM_BOT_TOKEN=TOKEN, REDLINE_TELEGRAM_FOLDERS=json.dumps({"app": folder}),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "app under [telegram.folders] cannot be used" in done.stderr
+    assert folder in done.stderr
+
+
+def test_an_id_without_quotes_is_said_to_need_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("[telegram]\nallow = [12]\n")
+    monkeypatch.setenv("REDLINE_CONFIG", str(file))
+    with pytest.raises(Failure, match="quotes") as refused:
+        load()
+    assert '["12"]' in refused.value.message
+
+
 async def test_two_platforms_at_once_and_a_dead_one_delays_neither(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

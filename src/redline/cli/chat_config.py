@@ -9,7 +9,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
 
 def _listed(value: Any) -> Any:
-    """From the environment: names with commas between them."""
+    """From the environment: names with commas between them. Ids are names, although many look like numbers."""
+    if isinstance(value, list) and (number := next((one for one in value if type(one) is int), None)) is not None:
+        raise ValueError(f'each id stands in quotes, as in ["{number}"]')
     return [one.strip() for one in value.split(",") if one.strip()] if isinstance(value, str) else value
 
 

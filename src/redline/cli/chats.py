@@ -31,7 +31,7 @@ _LONGEST_BACK_OFF = 60.0
 
 def wanted(config: Config, named: Collection[str]) -> list[str]:
     """The platforms of this run: those named on the command line and those that are enabled. Raises `Failure` for one
-    whose token is not set or whose library is not installed."""
+    whose token is not set, whose library is not installed, or of whose folders one is not there."""
     chosen = [name for name in PLATFORMS if name in named or getattr(config, name).enabled]
     for name in chosen:
         settings = getattr(config, name)
@@ -44,6 +44,7 @@ def wanted(config: Config, named: Collection[str]) -> list[str]:
                     f"Put it into REDLINE_{name.upper()}_{token.upper()}, or under [{name}] in the configuration; "
                     f"docs/{name}.md says where it comes from.",
                 )
+        _check_folders(name, settings)
         try:
             importlib.import_module(f"redline.surfaces.{name}.surface")
         except ModuleNotFoundError as error:
@@ -54,6 +55,17 @@ def wanted(config: Config, named: Collection[str]) -> list[str]:
                 f'Where Redline was installed from: pip install ".[{name}]"',
             ) from error
     return chosen
+
+
+def _check_folders(platform: str, settings: ChatConfig) -> None:
+    from redline.gateway.gateway import existing_folder
+
+    for name, folder in settings.folders.items():
+        try:
+            existing_folder(folder)
+        except GatewayError as error:
+            message = f"{name} under [{platform}.folders] cannot be used: {error.message}"
+            raise Failure(2, error.code, message, error.remedy) from error
 
 
 @contextlib.asynccontextmanager

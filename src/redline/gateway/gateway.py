@@ -91,7 +91,7 @@ class Gateway:
     async def start(self, folder: str | Path, agent: str = "", model: str = "", *, source: str) -> Room:
         """A new session. Raises `GatewayError` FOLDER, NO_AGENT or NO_MODEL, or `StoreError`."""
         self._require_open()
-        workspace = _folder(folder)
+        workspace = existing_folder(folder)
         engaged = await self._roster.engage(agent, model, workspace)
         opened = await self.archive.start(
             workspace, engaged.name, model=engaged.model, surface=source, more=engaged.facts
@@ -216,7 +216,8 @@ def _fits(summary: Summary, words: Sequence[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _folder(named: str | Path) -> Path:
+def existing_folder(named: str | Path) -> Path:
+    """Where a session may work. Raises `GatewayError` FOLDER."""
     path = Path(named).expanduser()
     if not path.is_absolute() or "\0" in str(path):
         raise GatewayError("FOLDER", f"{str(named)!r} is not an absolute path.", "Name the folder from the root, or ~.")
