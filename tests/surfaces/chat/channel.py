@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @dataclass
 class Channel:
     name: str = "slack"
+    mark: str = "/"
     measure: Measure = PLATFORMS[0].measure
     tempo: Pace = field(default_factory=Pace)
     stands: dict[str, Page] = field(default_factory=dict)

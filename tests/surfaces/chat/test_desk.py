@@ -187,6 +187,19 @@ async def test_a_change_that_cannot_be_shown_whole_cannot_be_allowed_here(tmp_pa
         assert not (at.workspace / "big.txt").exists()
 
 
+async def test_a_file_is_found_by_the_name_that_its_card_shows(tmp_path: Path) -> None:
+    model = scripted(tmp_path, [step("", call("write", path="nl\nn.txt", content="odd\n")), step("Done.")])
+    async with house(tmp_path, model) as at:
+        channel = _channel()
+        desk = await at.desk(channel)
+        await desk.heard(HERE, "write it", ADA)
+        await _turn_over(channel)
+        name = next(word for word in channel.said().split() if word.endswith("n.txt"))
+        assert name != "n.txt"
+        await desk.heard(HERE, f"/diff {name}", ADA)
+        await until(lambda: channel.said().count("+odd") == 2)
+
+
 async def test_a_command_may_begin_with_a_capital(tmp_path: Path) -> None:
     async with house(tmp_path, scripted(tmp_path, [step("Begun.")])) as at:
         channel = _channel()
@@ -262,6 +275,7 @@ async def test_summary_shows_heads_and_diff_shows_the_rest(tmp_path: Path) -> No
             await until(lambda count=count: len(channel.stands) > count)
         assert "No change on disk in the file nowhere.py." in channel.said()
         assert "NO_TURN" in channel.said()
+        assert "Its turns are 1 to " in channel.said() or "It has turn 1 only." in channel.said()
 
 
 async def test_stop_new_sessions_and_help(tmp_path: Path) -> None:

@@ -108,16 +108,30 @@ class TestCards:
             b"diff --git a/a.py b/a.py\nnew file mode 100644\n--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,2000 @@\n+line 0\n"
         )
 
+    def test_many_small_changes_do_not_flood_a_thread(self) -> None:
+        log = Log()
+        for number in range(400):
+            log.call(f"c{number}")
+            log.result(f"c{number}", changes=[change(f"{number}.py", None, b"x\n")])
+        parts = made(log)
+        assert sum(len(part.text) for part in parts if not isinstance(part, (File, Buttons))) < 1.5 * HERE.turn_limit
+        heads = [part.head for part in parts if isinstance(part, Verbatim)]
+        files = [part for part in parts if isinstance(part, File)]
+        assert heads[0].startswith("Created 0.py")
+        assert len(heads) + len(files) == 400, "each change is there"
+        said = Text("All further changes of this turn are in the attached files.", "quiet")
+        assert parts.count(said) == 1
+
     def test_a_turn_has_a_limit_too(self) -> None:
         log = Log()
         for number in range(9):
             log.call(f"c{number}")
             log.result(f"c{number}", changes=[change(f"{number}.py", b"", b"x" * 90 + b"\n")])
         parts = made(log, replace(HERE, turn_limit=400))
-        assert sum(isinstance(part, Verbatim) for part in parts) == 4
-        assert sum(isinstance(part, File) for part in parts) == 5
+        assert sum(isinstance(part, Verbatim) for part in parts) == 3, "heads count, too"
+        assert sum(isinstance(part, File) for part in parts) == 6
         merged = cards.merged([part for part in parts if isinstance(part, File)])
-        assert merged.content.count(b"\n+++ b/") == 5
+        assert merged.content.count(b"\n+++ b/") == 6
 
     def test_a_file_of_a_change_that_the_log_cut_does_not_claim_to_be_all_of_it(self) -> None:
         long = shortened(change("a.py", b"", b"".join(b"%d\n" % n for n in range(9000))), 40_000)

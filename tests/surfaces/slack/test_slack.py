@@ -112,6 +112,8 @@ async def test_an_approval_of_a_long_change_shows_the_file_first(tmp_path: Path)
         (file,) = slack.files
         assert (file["snippet_type"], file["thread"]) == ("diff", thread)
         assert file["content"].count(b"\n+line ") == 3000
+        (asked,) = [message for message in slack.messages.values() if "actions" in str(message["blocks"])]
+        assert asked["text"].startswith("May this be done?"), "as the notification says it"
         await slack.press("Reject")
         await until(lambda: "Turn 1 done" in slack.said() and not slack.has_buttons())
         assert "rejected, not applied" in slack.said()
@@ -202,7 +204,7 @@ async def test_the_slash_command_shows_what_it_says(tmp_path: Path) -> None:
         await slack.command("sessions")
         await until(lambda: "There is no session yet." in slack.said())
         await slack.command("")
-        await until(lambda: "/stop: Stop what is running." in slack.said())
+        await until(lambda: "!stop: Stop what is running." in slack.said())
 
 
 async def test_a_token_that_slack_does_not_take_is_said_with_its_remedy(tmp_path: Path) -> None:

@@ -25,10 +25,10 @@ async def diff(room: Room, wanted: Sequence[str], setting: Setting) -> list[Part
     """The last change on disk; `turn`, `turn 3`: all of a turn; else the last of a file. With `file` at the end as a
     `.diff`. Raises `GatewayError` NO_TURN."""
     as_file = bool(wanted) and wanted[-1] == "file"
-    changes, what = await _selected(room, wanted[:-1] if as_file else wanted)
+    setting = replace(setting, shown="full", workspace=str(room.workspace))
+    changes, what = await _selected(room, wanted[:-1] if as_file else wanted, setting)
     if not changes:
         return [Text(f"No change on disk in {what}.")]
-    setting = replace(setting, shown="full", workspace=str(room.workspace))
     if as_file:
         return [Text(f"{what[0].upper()}{what[1:]}:", "strong"), cards.diff_file(changes, setting)]
     parts: list[Part] = []
@@ -54,20 +54,31 @@ def listing(listed: Sequence[Listed], here: str | None) -> Text:
     return Text("\n".join(lines) or "There is no session yet.")
 
 
-async def _selected(room: Room, wanted: Sequence[str]) -> tuple[list[FileChange], str]:
+async def _selected(room: Room, wanted: Sequence[str], setting: Setting) -> tuple[list[FileChange], str]:
     """The changes that are meant, and what they are called."""
     if wanted and wanted[0] == "turn":
         number = room.state.turn
         if len(wanted) > 1:
             if not wanted[1].isascii() or not wanted[1].isdigit():
-                raise GatewayError(
-                    "NO_TURN", f"{visible(wanted[1])!r} is no number of a turn.", "Such as: /diff turn 2"
-                )
-            number = int(wanted[1])
+                raise GatewayError("NO_TURN", f"{visible(wanted[1])!r} is no number of a turn.", "Such as: diff turn 2")
+            number = int(wanted[1][:9])
+            _check_turn(number, room.state.turn)
         return (await room.landed(number) if number else []), f"turn {number}"
     landed = await room.landed()
     if wanted:
         name = " ".join(wanted)
         path = str(room.workspace / name)
-        return [change for change in landed if path in (change.path, change.old_path)][-1:], f"the file {visible(name)}"
+
+        def is_meant(known: str) -> bool:
+            """As it is, or as its card names it."""
+            return known == path or " ".join(setting.path(known).split()) == name
+
+        found = [one for one in landed if is_meant(one.path) or (one.old_path is not None and is_meant(one.old_path))]
+        return found[-1:], f"the file {visible(name)}"
     return landed[-1:], "this session"
+
+
+def _check_turn(number: int, last: int) -> None:
+    if not 1 <= number <= last:
+        there = f"Its turns are 1 to {last}." if last > 1 else "It has turn 1 only." if last else "It has none yet."
+        raise GatewayError("NO_TURN", f"This session has no turn {number}.", there)

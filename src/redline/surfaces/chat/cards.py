@@ -37,7 +37,7 @@ class Setting:
     change_limit: int = 6000
     """Characters of one change's lines above which it is a head and a file."""
     turn_limit: int = 12000
-    """Characters of all lines of a turn above which further changes are heads and go into a file."""
+    """Characters of all heads and lines of a turn above which further changes go into a file."""
     workspace: str = ""
 
     def path(self, path: str) -> str:

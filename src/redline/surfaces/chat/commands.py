@@ -33,6 +33,7 @@ def parsed(text: str) -> Command | None:
     return Command(name, tuple((match["rest"] or "").split()))
 
 
-def described() -> str:
-    lines = [f"/{name}: {what}." for name, what in COMMANDS.items()]
-    return "Anything else is a prompt. Where the platform keeps “/” for itself, type “!” instead.\n" + "\n".join(lines)
+def described(mark: str) -> str:
+    """`mark`: what stands before a command on this platform."""
+    lines = [f"{mark}{name}: {what.replace(f'/{name}', mark + name)}." for name, what in COMMANDS.items()]
+    return "Anything else is a prompt.\n" + "\n".join(lines)

@@ -165,7 +165,8 @@ class Desk:
             screen.typed(text, times=-1)
             raise
         if screen.room.waiting and not withdraws:
-            self._say(place, Text("This waits for the end of the running turn; /stop ends that.", "quiet"))
+            said = f"This waits for the end of the running turn; {self._platform.mark}stop ends that."
+            self._say(place, Text(said, "quiet"))
 
     async def _screen(self, place: Place) -> Screen | None:
         """Of the session that the place shows; None: it shows none, or one that is gone."""
@@ -241,7 +242,7 @@ class Desk:
     async def _command(self, place: Place, command: Command) -> None:
         match command.name:
             case "help":
-                self._say(place, Text(described()))
+                self._say(place, Text(described(self._platform.mark)))
             case "new":
                 await self._start_new(place, *command.words[:2])
             case "sessions":

@@ -48,6 +48,8 @@ class Buttons:
     token: str
     """Comes back with the press: at most 32 ASCII characters, since Telegram allows 64 bytes with the choice."""
     choices: tuple[Choice, ...]
+    asks: str = ""
+    """What the choices are about, where a message of buttons alone needs a text: a notification, for one."""
     settled: str = ""
     """How the question ended: stands where the buttons were, on the same page. Empty: it is open."""
 

@@ -48,6 +48,8 @@ class Platform(Protocol):
     """Each call raises `Wait` or `Refused`; whatever else it raises is taken as a fault that will pass, and tried
     again."""
 
+    mark: str
+    """What people type there before a command: `/` or `!`."""
     name: str
     """As the surface's name in the log."""
     measure: Measure

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 OUTPUT_LINES = 12
 """Last lines of a command's output that are shown where it did not end well."""
 OUTPUT_LIMIT = 1500
+HEAD_LIMIT = 40
+"""Changes of a turn that have a head of their own although the turn's room is used up."""
 NET_LIMIT = 40
 """Files of a turn's net list that are named one by one."""
 
@@ -51,6 +53,8 @@ class TurnParts:
         self._setting = setting
         self._room = setting.turn_limit
         self._changes: list[FileChange] = []
+        self._heads = 0
+        self._is_full = False
 
     def add(self, row: AnyRow, *, typed_here: bool = False) -> None:
         """`typed_here`: of a prompt, the chat itself shows it already. Thoughts are left out, and plans: see `plan`."""
@@ -101,7 +105,15 @@ class TurnParts:
 
     def _landed(self, changes: Sequence[tuple[FileChange, str, str]]) -> None:
         for change, word, status in changes:
+            if self._setting.shown == "full" and self._room <= 0 and self._heads >= HEAD_LIMIT:
+                if not self._is_full:
+                    self._is_full = True
+                    self.parts.append(Text("All further changes of this turn are in the attached files.", "quiet"))
+                self.parts.append(cards.diff_file([change], self._setting))
+                continue
             said = cards.head(change, self._setting, word, status)
+            self._heads += 1
+            self._room -= len(said)
             parts, size = cards.bounded(change, self._setting, said, self._room)
             self._room -= size
             self.parts += parts
@@ -160,7 +172,8 @@ def reply(text: str, changes: Sequence[FileChange], workspace: str) -> list[Part
 def question(request: PermissionRequest, setting: Setting, token: str) -> list[Part]:
     """What is asked, whole: every line of every change, or the file of it, stands before the buttons. What the log
     could not hold whole has no buttons: nobody may say yes to lines that were not shown."""
-    parts: list[Part] = [Text(f"May this be done? {cards.short(visible(request.title or request.tool))}", "strong")]
+    asks = f"May this be done? {cards.short(visible(request.title or request.tool))}"
+    parts: list[Part] = [Text(asks, "strong")]
     if request.note:
         parts.append(Text(f"▲ {visible_prose(request.note)}", "strong"))
     command = (request.arguments or {}).get("command")
@@ -179,7 +192,7 @@ def question(request: PermissionRequest, setting: Setting, token: str) -> list[P
     if request.paths and not request.changes:
         paths = ", ".join(setting.path(path) for path in request.paths)
         parts.append(Text(f"▲ There is no preview of what would happen to {paths}.", "strong"))
-    buttons = Buttons(token, tuple(_choice(option) for option in options(request)))
+    buttons = Buttons(token, tuple(_choice(option) for option in options(request)), asks)
     if any(change.truncated for change in request.changes):
         said = "▲ This change is too large to be shown whole here. Answer in the dashboard or the terminal."
         buttons = replace(buttons, settled=said)

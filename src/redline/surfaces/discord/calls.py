@@ -24,6 +24,7 @@ _NOBODY = discord.AllowedMentions.none()
 
 class DiscordCalls:
     name = "discord"
+    mark = "/"
     measure = MEASURE
 
     def __init__(self, client: discord.Client, pace: Pace | None = None) -> None:

@@ -61,7 +61,7 @@ def blocks(message: Message, *, languages: bool = True) -> list[dict[str, Any]]:
 
 def summary(message: Message) -> str:
     """What a notification says: the first line, with the three characters escaped that Slack gives a meaning."""
-    first = next((_first_line(piece) for piece in message.pieces if not isinstance(piece, Buttons)), "")
+    first = next((piece.asks if isinstance(piece, Buttons) else _first_line(piece) for piece in message.pieces), "")
     return escaped(first[:200]) or "Redline"
 
 

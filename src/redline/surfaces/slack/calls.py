@@ -38,6 +38,7 @@ _WAIT_SECONDS = 30.0
 
 class SlackCalls:
     name = "slack"
+    mark = "!"  # Slack keeps `/` for itself, and its own commands do not work in threads
     measure = MEASURE
 
     def __init__(self, client: AsyncWebClient, pace: Pace | None = None) -> None:

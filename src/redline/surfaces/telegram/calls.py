@@ -41,6 +41,7 @@ _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
 class TelegramCalls:
     name = "telegram"
+    mark = "/"
 
     def __init__(self, bot: Bot, pace: Pace | None = None) -> None:
         self.measure: Measure = RICH

@@ -36,8 +36,6 @@ RICH_LIMIT = 30_000
 RICH_PARTS = 150
 """A change takes three blocks: details, their summary, the lines."""
 HTML_LIMIT = 4_000
-_ASKS = "Your answer?"
-"""A message needs a text; one with buttons alone gets this."""
 OPEN_LINES = 40
 """Lines of a change up to which its details are open."""
 
@@ -62,17 +60,28 @@ HTML = Measure(limit=HTML_LIMIT, pieces=1000, prose=_escaped_units, lines=_escap
 def rich_message(message: Message) -> InputRichMessage:
     """Entity detection is off: an `@name` or a `/command` in a file is text."""
     blocks = [block for piece in message.pieces for block in _blocks(piece)]
-    return InputRichMessage(blocks=blocks or [InputRichBlockParagraph(text=_ASKS)], skip_entity_detection=True)
+    return InputRichMessage(
+        blocks=blocks or [InputRichBlockParagraph(text=_asked(message))], skip_entity_detection=True
+    )
 
 
 def html_text(message: Message) -> str:
-    return "\n".join(_html(piece) for piece in message.pieces if not isinstance(piece, Buttons)) or _ASKS
+    return "\n".join(_html(piece) for piece in message.pieces if not isinstance(piece, Buttons)) or escaped(
+        _asked(message)
+    )
 
 
 def plain_text(message: Message) -> str:
     """Without any markup: for a server that cannot parse the entities of an HTML message."""
     said = [piece for piece in message.pieces if not isinstance(piece, Buttons)]
-    return "\n".join("\n".join(filter(None, (getattr(piece, "head", ""), piece.text))) for piece in said) or _ASKS
+    return "\n".join("\n".join(filter(None, (getattr(piece, "head", ""), piece.text))) for piece in said) or _asked(
+        message
+    )
+
+
+def _asked(message: Message) -> str:
+    """The text of a message of buttons alone, since there is none without."""
+    return next((piece.asks for piece in message.pieces if isinstance(piece, Buttons) and piece.asks), "Your answer?")
 
 
 def keyboard(message: Message) -> InlineKeyboardMarkup | None:
