@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from redline.surfaces.chat.cards import merged, short
-from redline.surfaces.chat.parts import Buttons, File, Message, Page, Text
+from redline.surfaces.chat.cards import merged
+from redline.surfaces.chat.flow import GONE, LEFT, UNSHOWN, Flow, digest, wanted_pages
+from redline.surfaces.chat.parts import File, Message, Page
 from redline.surfaces.chat.places import Begun, Places, Post
 from redline.surfaces.chat.platform import Refused, Wait
 
@@ -31,33 +31,6 @@ CALL_SECONDS = 60.0
 _LONGEST_BACK_OFF = 60.0
 _AT_ONCE = 0.001
 """Seconds that are not worth a sleep."""
-
-_REFUSED = "▲ The chat refused to show a part here. `redline show` has all of it."
-_UNSHOWN = Message((Text(_REFUSED, "strong"),))
-_SHORTENED = 700
-"""Characters of what a platform refused that it is offered again, as one plain text."""
-_GONE = Message((Text("What stood here is in the other messages of this turn.", "quiet"),))
-"""Stands where a message is of no use any more and the platform does not delete it."""
-_REPLACES = Text("This takes the place of an earlier message, which could not be edited.", "quiet")
-_LEFT = "left"
-"""The digest of an outdated message with which nothing more is to be done."""
-
-
-@dataclass(slots=True)
-class Flow:
-    begun: Begun
-    pages: Callable[[], Sequence[Page]]
-    """What should stand there now; asked when it is about to be sent."""
-    urgent: bool = False
-    """It does not wait for its turn: a question, an end."""
-    final: bool = False
-    """Nothing more will come once all of it stands there."""
-    dirty: bool = True
-    posts: dict[tuple[str, int], Post] = field(default_factory=dict)
-    refused: set[tuple[str, int]] = field(default_factory=set)
-    unplain: set[tuple[str, int]] = field(default_factory=set)
-    """Refused as plain text, too."""
-    served: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +142,7 @@ class Outbox:
     def _next(self, flow: Flow) -> _Call | None:
         """The first page, in order, that does not stand there as it should; then what stands there and should not.
         Files that wait go up as one."""
-        pages = _wanted(flow)
+        pages = wanted_pages(flow)
         waiting = [page for key, page in pages if isinstance(page, File) and key not in flow.posts]
         for (kind, number), page in pages:
             if isinstance(page, File):
@@ -184,8 +157,8 @@ class Outbox:
             if kind == "message" and (kind, number) not in keys:
                 self._retire(flow, number)
                 return self._next(flow)
-            if kind == "old" and post.digest != _LEFT:
-                return _Call(kind, number, _GONE)
+            if kind == "old" and post.digest != LEFT:
+                return _Call(kind, number, GONE)
         return None
 
     def _retire(self, flow: Flow, number: int) -> None:
@@ -236,7 +209,7 @@ class Outbox:
             assert known is not None
             await self._remove(place, known)
             if ("message", call.number) in flow.posts:
-                self._keep(flow, key, replace(known, digest=_LEFT))
+                self._keep(flow, key, replace(known, digest=LEFT))
             else:
                 self._forget(flow, key)
             return
@@ -259,7 +232,7 @@ class Outbox:
         try:
             await self._platform.delete(place, post.posted)
         except Refused:
-            await self._platform.edit(place, post.posted, _GONE)
+            await self._platform.edit(place, post.posted, GONE)
 
     def _keep(self, flow: Flow, key: tuple[str, int], post: Post) -> None:
         flow.posts[key] = post
@@ -292,14 +265,14 @@ class Outbox:
         _log.warning("%s refused %s %d of %s: %s", self._platform.name, call.kind, call.number, flow.begun.flow, reason)
         key = (call.kind, call.number)
         if call.kind == "old":
-            self._keep(flow, key, replace(flow.posts[key], digest=_LEFT))
+            self._keep(flow, key, replace(flow.posts[key], digest=LEFT))
         elif call.kind == "message" and key in flow.posts:
             self._retire(flow, call.number)
         elif key in flow.posts:
             self._forget(flow, key)
         elif call.kind == "message" and key in flow.refused and key not in flow.unplain:
             flow.unplain.add(key)
-        elif call.kind != "note" and call.page is not _UNSHOWN:
+        elif call.kind != "note" and call.page is not UNSHOWN:
             flow.refused.update(_keys(call))
         else:
             flow.final = True
@@ -309,59 +282,6 @@ class Outbox:
         self._not_before = max(self._not_before, asyncio.get_running_loop().time() + seconds)
 
 
-def _wanted(flow: Flow) -> list[tuple[tuple[str, int], Page]]:
-    """The pages with what each is kept under. What the platform refused is a word about it instead, and nothing that
-    comes after it can be pressed: nobody may answer a question without having seen all of it."""
-    wanted: list[tuple[tuple[str, int], Page]] = []
-    counts = {"message": 0, "file": 0}
-    missing = False
-    for page in flow.pages():
-        kind = "file" if isinstance(page, File) else "message"
-        key = (kind, counts[kind])
-        counts[kind] += 1
-        if key in flow.refused:
-            missing = True
-            said = f"▲ The chat refused the file {getattr(page, 'name', '')}. The dashboard and `redline diff` have it."
-            note = Message((Text(said, "strong"),))
-            wanted.append((key, _in_plain(flow, key, page)) if isinstance(page, Message) else (("note", key[1]), note))
-            continue
-        if isinstance(page, Message):
-            page = _without_buttons(page) if missing else page
-            # Said for good, since a message that is edited once more may be refused once more.
-            page = Message((_REPLACES, *page.pieces)) if ("old", key[1]) in flow.posts else page
-        wanted.append((key, page))
-    return wanted
-
-
-def _in_plain(flow: Flow, key: tuple[str, int], page: Message) -> Message:
-    """What is said of a message that was refused: its words once more, short and without any style, so that the end of
-    a turn is always told."""
-    if key in flow.unplain:
-        return _UNSHOWN
-    said = "\n".join(
-        "\n".join(filter(None, (getattr(piece, "head", ""), piece.text)))
-        for piece in page.pieces
-        if not isinstance(piece, Buttons)
-    )
-    return _without_buttons(Message((Text(_REFUSED, "strong"), Text(short(said, _SHORTENED)), *_buttons(page))))
-
-
-def _buttons(message: Message) -> list[Buttons]:
-    return [piece for piece in message.pieces if isinstance(piece, Buttons)]
-
-
-def _without_buttons(message: Message) -> Message:
-    if not _buttons(message):
-        return message
-    kept = tuple(piece for piece in message.pieces if not isinstance(piece, Buttons))
-    return Message((*kept, Text("It cannot be answered here, but in the dashboard or an editor.", "strong")))
-
-
 def _keys(call: _Call) -> list[tuple[str, int]]:
     """The page of a call; of merged files, each."""
     return [(call.kind, number) for number in range(call.number, max(call.upto, call.number + 1))]
-
-
-def digest(page: Page) -> str:
-    """The same for the same page, also after a restart."""
-    return hashlib.sha256(repr(page).encode("utf-8", "backslashreplace")).hexdigest()[:24]
