@@ -85,13 +85,12 @@ async def test_a_call_without_an_end_ends_with_its_turn_and_is_no_change(place: 
     assert totals(await events(place, session)) == [[]]
 
 
-async def test_a_later_title_leaves_an_edit_an_edit(place: Place) -> None:
+@pytest.mark.parametrize("content", [[], [block("x=1\n", "x=2\n")]], ids=["without a diff", "with a diff"])
+async def test_a_later_title_leaves_an_edit_an_edit(place: Place, content: list[dict[str, Any]]) -> None:
     """B21."""
     (place.workspace / "a.txt").write_text("x=1\n")
-    steps = [
-        begins(content=[block("x=1\n", "x=2\n")]), goes_on(title="a.txt"),
-        {"write": "a.txt", "text": "x=2\n"}, goes_on(status="completed"),
-    ]  # fmt: skip
+    written = [{"write": "a.txt", "text": "x=2\n"}] if content else []
+    steps = [begins(content=content), goes_on(title="a.txt"), *written, goes_on(status="completed")]
     async with place.editor(*puppet(place, steps)) as editor:
         session = await editor.new(place.workspace)
         await editor.prompt(session)
@@ -100,7 +99,7 @@ async def test_a_later_title_leaves_an_edit_an_edit(place: Place) -> None:
         for held in (editor.held[session], await loaded(editor, place, session)):
             [edit] = held.calls.values()
             assert (edit["kind"], edit["title"], edit["status"]) == ("edit", "a.txt", "completed")
-            assert diffs(edit["content"]) == [("x=1\n", "x=2\n")]
+            assert diffs(edit["content"]) == ([("x=1\n", "x=2\n")] if content else [])
 
 
 async def test_an_end_told_again_is_one_and_a_late_difference_arrives(place: Place) -> None:
