@@ -66,6 +66,18 @@ async def test_what_cannot_be_compared_is_said_and_not_offered_for_the_session(t
         assert not request.allow_session
 
 
+async def test_a_part_that_cannot_be_read_is_said_and_not_offered_for_the_session(tmp_path: Path) -> None:
+    """Public reports: D41, C34."""
+    unread = {"type": "diff", "path": "{w}/b.txt", "oldText": "1\n"}
+    asking = ask("c", diff("a.txt", "line 3\n", "l3\n"), unread)
+    async with puppet(tmp_path, [asking], files={"a.txt": TEXT}, answers=[False]) as live:
+        await turn(live, BEFORE)
+        [request] = live.onlooker.asked
+        assert len(request.changes) == 1
+        assert "could not be read, and is not shown" in (request.note or "")
+        assert not request.allow_session
+
+
 async def test_a_request_without_any_preview_says_so(tmp_path: Path) -> None:
     asking = ask("c", locations=[{"path": "{w}/a.txt"}])
     async with puppet(tmp_path, [asking], files={"a.txt": TEXT}) as live:

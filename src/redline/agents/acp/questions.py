@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from redline.tools.recorder import Recorder
 
 _FOR_GOOD = "The agent offers no answer for this once only: allowing it allows it for good."
+_UNREAD = "A part of what is asked for could not be read, and is not shown ({})."
 _NO_PREVIEW = "The agent did not say what this will change."
 Options = Sequence[Mapping[str, Any]]
 
@@ -90,7 +91,9 @@ class Questions:
         shown = await preview(call, self._files, self._recorder)
         edits = not seen.is_shell and seen.kind in ("edit", "delete", "move")
         paths = shown.paths or (sorted(seen.named) if edits else [])
-        notes = [shown.note or "", _NO_PREVIEW if edits and not shown.changes else ""]
+        unclear = bool(shown.faults or seen.malformed)
+        notes = [shown.note or "", *(_UNREAD.format(fault) for fault in seen.malformed)]
+        notes.append(_NO_PREVIEW if edits and not shown.changes else "")
         kinds = {str(one.get("kind")) for one in options}
         notes.append(_FOR_GOOD if "allow_once" not in kinds and "allow_always" in kinds else "")
         request = PermissionRequest(
@@ -102,7 +105,7 @@ class Questions:
             paths=tuple(paths),
             arguments=None if seen.command is None else {"command": seen.command},
             note=" ".join(note for note in notes if note) or None,
-            allow_session=not shown.faults and bool(shown.changes or seen.command),
+            allow_session=not unclear and bool(shown.changes or seen.command),
         )
         try:
             outcome = await self._host.permission(request)
@@ -112,7 +115,7 @@ class Questions:
             call.answer = "cancelled"
             raise
         if outcome in ("allow_once", "allow_session"):
-            call.answer, call.approved, call.unseen = "allowed", dict(shown.expected), bool(shown.faults)
+            call.answer, call.approved, call.unseen = "allowed", dict(shown.expected), unclear
             await self._watch.note(call)
         else:
             call.answer = "cancelled" if outcome == "cancelled" else "rejected"
