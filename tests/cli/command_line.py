@@ -36,7 +36,7 @@ class CommandLine:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [*COMMAND, *arguments], cwd=self.workspace, env=self.environment, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, preexec_fn=_mind_interrupts,
         )  # fmt: skip
 
     def script(self, *turns: list[dict[str, object]]) -> str:
@@ -93,6 +93,11 @@ def at_a_terminal(command_line: CommandLine, arguments: list[str], answers: list
     plain = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", seen).decode("utf-8", "replace").replace("\r\n", "\n")
     assert not waiting, f"never asked: {waiting[0][0]}\n{plain}"
     return Typed(plain, os.waitstatus_to_exitcode(status))
+
+
+def _mind_interrupts() -> None:
+    """What a shell runs in the background is started deaf to Ctrl-C, the tests and all that they start with it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
