@@ -132,23 +132,24 @@ class Writer:
     def _run(self) -> None:
         while (requests := self._waiting.get()) is not None:
             group, ending = self._gather(requests)
-            if not group:
+            if group:
+                self._commit(group)
+            else:
                 self._carry_over()
-                if ending:
-                    break
-                continue
-            outcomes: list[Outcome] = []
-            with self._using:
-                for run in _runs(group):
-                    outcomes += self._settle(run)
-            self._in_a_row = 0
-            self._is_long = False
-            self._tell(outcomes)
             if ending:
                 break
         with self._using:
             self._carrier.close()
             self._connection.close()
+
+    def _commit(self, group: list[Request]) -> None:
+        outcomes: list[Outcome] = []
+        with self._using:
+            for run in _runs(group):
+                outcomes += self._settle(run)
+        self._in_a_row = 0
+        self._is_long = False
+        self._tell(outcomes)
 
     def _carry_over(self) -> None:
         """The log begins anew only when no page of it is left to carry over, which may not happen while the loop goes
