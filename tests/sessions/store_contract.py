@@ -200,6 +200,31 @@ class StoreContract:
         assert [getattr(one, fact) for fact in facts] == [getattr(everything, fact) for fact in facts]
         assert (one.workspace, one.title, one.turns, one.closed) == ("/w", "T", 2, False)
 
+    @pytest.mark.parametrize(
+        ("changes", "exact", "at_least"),
+        [
+            ([{"added": 1}], True, False),
+            ([{"added": 1, "exact": False}], False, False),
+            ([{"added": 1}, {"file_type": "unknown"}], True, True),
+            ([{"added": 1, "file_type": "binary"}, {"exact": False}], False, True),
+            ([{"exact": False, "file_type": "unknown", "provenance": "proposed"}], True, False),
+            ([{"kept": 0, "added": 1, "exact": False, "provenance": "observed"}], False, False),
+        ],
+    )
+    async def test_a_summary_says_where_its_counts_are_bounds(
+        self, store: Store, changes: list[dict[str, Any]], exact: bool, at_least: bool
+    ) -> None:
+        data = {"turn": 1, "call": "c", "status": "completed", "changes": changes}
+        plain = {**data, "changes": [{"added": 1}]}
+        await store.append([event("first", 1, "tool/result", **data)], durable=False)
+        await store.append([event("later", 1), event("later", 2)], durable=False)
+        await store.append([event("later", 3, "tool/result", **data)], durable=False)
+        await store.append([event("later", 4, "tool/result", **plain)], durable=False)
+        for name in ("first", "later"):
+            summary = await store.summary(name)
+            assert summary is not None
+            assert (summary.exact, summary.at_least) == (exact, at_least), "and nothing that follows takes it back"
+
     async def test_odd_shapes_in_data_count_as_absent(self, store: Store) -> None:
         await store.append(
             [

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sqlite3
 import stat
@@ -202,7 +203,31 @@ class TestOpening:
         assert summary is not None
         assert (summary.workspace, summary.turns) == ("/home/ada/engine", 1)
         assert [each.seq for each in await store.open_intents("20260101-120000-abcdef")] == [3]
+        assert (summary.exact, summary.at_least) == (True, False)
         await store.append([event("20260101-120000-abcdef", 4)], durable=True)
+        await store.close()
+
+    async def test_of_an_older_file_it_is_looked_up_which_counts_are_bounds(self, tmp_path: Path) -> None:
+        said = {
+            "exact": {"path": "/w/a", "hunks": [{"lines": ['+"exact":false, "file_type":"binary"']}]},
+            "about": {"path": "/w/a", "exact": False},
+            "least": {"path": "/w/a", "file_type": "unknown"},
+        }
+        with sqlite3.connect(tmp_path / "log.db") as connection:
+            connection.executescript((Path(__file__).parent / "schema_1.sql").read_text())
+            for name, change in said.items():
+                data = json.dumps({"changes": [change]}, separators=(",", ":"))
+                connection.execute(
+                    "INSERT INTO sessions (session, workspace, agent, title, started_at, updated_at, last_seq, turns,"
+                    " added, removed, closed) VALUES (?, '', '', '', 1, 1, 1, 0, 1, 1, 0)", (name,)
+                )  # fmt: skip
+                connection.execute("INSERT INTO events VALUES (?, 1, 1, 1, 'tool/result', ?)", (name, data))
+        connection.close()
+        store = SqliteStore.open(tmp_path / "log.db")
+        found = {one.session: (one.exact, one.at_least) for one in await store.sessions()}
+        assert {name: found[name] for name in said} == {
+            "exact": (True, False), "about": (False, False), "least": (True, True),
+        }  # fmt: skip
         await store.close()
 
 

@@ -92,7 +92,9 @@ def kept_to_json(place: int, counted: FileChange | None = None) -> dict[str, Any
     that event. `counted`: the change, where it is still to be counted among what a session changed in all."""
     if counted is None:
         return {"kept": place}
-    return {"kept": place, "added": counted.added, "removed": counted.removed, "provenance": counted.provenance}
+    names_counted = ("added", "removed", "exact", "file_type", "provenance")
+    value = {"kept": place} | {name: getattr(counted, name) for name in names_counted}
+    return {name: item for name, item in value.items() if (name, item) not in (("exact", True), ("file_type", "text"))}
 
 
 def kept_place(value: object) -> int | None:

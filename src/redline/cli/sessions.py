@@ -63,7 +63,7 @@ def list_sessions(limit: int, *, as_json: bool, data: Path | None) -> None:
             one.session,
             "running" if running else _when(one.updated_at),
             str(one.turns),
-            f"+{one.added} −{one.removed}",
+            _edited(one),
             Text(visible(one.title or "(no title)")),
             Text(visible(_short(one.workspace))),
         )
@@ -159,6 +159,11 @@ async def _events(archive: Archive, session: str, turn: int | None, *, everythin
     if everything:
         return await events_of(archive, session)
     return await store.page(session, limit=PAGE)
+
+
+def _edited(one: Summary) -> str:
+    bound = "≥" if one.at_least else "" if one.exact else "≈"
+    return f"{bound}+{one.added} {bound}−{one.removed}"
 
 
 def _when(at: int) -> str:

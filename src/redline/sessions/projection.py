@@ -10,6 +10,8 @@ from redline.sessions.events import Event
 
 _APPLIED = frozenset({"result", "observed"})
 _NOT_APPLIED = frozenset({"rejected", "unknown"})
+_UNCOUNTED = ("binary", "unknown")
+"""File types whose lines nobody counts."""
 
 
 @dataclass(slots=True)
@@ -28,6 +30,9 @@ class Projection:
     """The highest turn that started; 0: none."""
     added: int = 0
     removed: int = 0
+    exact: bool = True
+    at_least: bool = False
+    """What `added` and `removed` are, as in `Summary`."""
     closed: bool | None = None
     turn_starts: list[tuple[int, int]] | None = None
     """(turn, seq)."""
@@ -41,6 +46,8 @@ class Projection:
             self.turns
             or self.added
             or self.removed
+            or not self.exact
+            or self.at_least
             or self.closed is not None
             or self.title is not None
             or self.agent is not None
@@ -102,6 +109,8 @@ def _finished(projection: Projection, event: Event) -> None:
         if change.get("provenance", "result") in _APPLIED:
             projection.added += _count(change.get("added"))
             projection.removed += _count(change.get("removed"))
+            projection.exact = projection.exact and change.get("exact") is not False
+            projection.at_least = projection.at_least or change.get("file_type") in _UNCOUNTED
 
 
 _STEPS = {

@@ -56,6 +56,17 @@ MIGRATIONS: tuple[Migration, ...] = (
         PRIMARY KEY (session, seq)
     ) WITHOUT ROWID;
     """,
+    # What a change says of itself stands in its JSON unescaped; the same words in a line of a file stand there escaped.
+    """
+    ALTER TABLE sessions ADD COLUMN exact INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE sessions ADD COLUMN at_least INTEGER NOT NULL DEFAULT 0;
+    UPDATE sessions SET exact = 0 WHERE session IN (
+        SELECT session FROM events WHERE type IN ('tool/update', 'tool/result', 'change/reverted')
+        AND data LIKE '%"exact":false%');
+    UPDATE sessions SET at_least = 1 WHERE session IN (
+        SELECT session FROM events WHERE type IN ('tool/update', 'tool/result', 'change/reverted')
+        AND (data LIKE '%"file_type":"binary"%' OR data LIKE '%"file_type":"unknown"%'));
+    """,
 )
 
 

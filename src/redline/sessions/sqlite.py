@@ -347,7 +347,8 @@ def _event(session: str, seq: int, row: tuple[Any, ...] | None) -> Event | Damag
 
 
 _SELECT_SUMMARY = (
-    "SELECT session, workspace, agent, title, started_at, updated_at, last_seq, turns, added, removed, closed"
+    "SELECT session, workspace, agent, title, started_at, updated_at, last_seq, turns, added, removed, closed,"
+    " exact, at_least"
     " FROM sessions"
 )
 
@@ -367,10 +368,11 @@ def _summaries(connection: sqlite3.Connection, limit: int, before: int | None) -
 
 def _summary(row: tuple[Any, ...]) -> Summary | None:
     """None: the row is damaged, which shall not hide the other sessions."""
-    if [type(value) for value in row] != [bytes] * 4 + [int] * 7:
+    if [type(value) for value in row] != [bytes] * 4 + [int] * 9:
         return None
     session, workspace, agent, title = (text.decode("utf-8", "replace") for text in row[:4])
     started_at, updated_at, last_seq, turns, added, removed = row[4:10]
     return Summary(
-        session, workspace, agent, title, started_at, updated_at, last_seq, turns, added, removed, bool(row[10])
-    )
+        session, workspace, agent, title, started_at, updated_at, last_seq, turns, added, removed,
+        closed=bool(row[10]), exact=bool(row[11]), at_least=bool(row[12]),
+    )  # fmt: skip

@@ -44,6 +44,10 @@ class Summary:
     """Lines of applied changes, summed over the session's results."""
     removed: int
     closed: bool
+    exact: bool = True
+    """False: some change was too large to compare line by line, so the counts are about right (≈)."""
+    at_least: bool = False
+    """True: the lines of some change could not be counted, so the counts are lower bounds (≥)."""
 
 
 @dataclass(frozen=True, slots=True)

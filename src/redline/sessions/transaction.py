@@ -168,12 +168,13 @@ class Transactions:
 _INSERT_EVENT = "INSERT INTO events (session, seq, v, at, type, data) VALUES (?, ?, ?, ?, ?, ?)"
 _INSERT_SESSION = (
     "INSERT OR IGNORE INTO sessions (session, workspace, agent, title, started_at, updated_at, last_seq, turns, added,"
-    " removed, closed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " removed, closed, exact, at_least) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _UPDATE_SESSION = (
     "UPDATE sessions SET last_seq = ?, updated_at = coalesce(?, updated_at), workspace = coalesce(?, workspace),"
     " agent = coalesce(?, agent), title = coalesce(?, title), turns = max(turns, ?), added = added + ?,"
-    " removed = removed + ?, closed = coalesce(?, closed) WHERE session = ? AND last_seq = ?"
+    " removed = removed + ?, closed = coalesce(?, closed), exact = min(exact, ?), at_least = max(at_least, ?)"
+    " WHERE session = ? AND last_seq = ?"
 )
 
 
@@ -206,7 +207,7 @@ def _new_summary(append: Append) -> tuple[object, ...]:
     return (
         append.session, of.workspace or "", of.agent or "", of.title or "", of.started_at,
         of.started_at if of.updated_at is None else of.updated_at, of.last,
-        of.turns, of.added, of.removed, bool(of.closed),
+        of.turns, of.added, of.removed, bool(of.closed), of.exact, of.at_least,
     )  # fmt: skip
 
 
@@ -214,6 +215,7 @@ def _summary_update(append: Append) -> tuple[object, ...]:
     of = append.projection
     return (
         of.last, of.updated_at, of.workspace, of.agent, of.title, of.turns, of.added, of.removed, of.closed,
+        of.exact, of.at_least,
         append.session, of.first - 1,
     )  # fmt: skip
 
