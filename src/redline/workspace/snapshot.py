@@ -14,19 +14,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pygit2
-from pygit2.enums import ConfigLevel, DiffOption, RepositoryOpenFlag
 
 from redline.workspace import index_file
+from redline.workspace.comparison import Comparison
 from redline.workspace.disk import write_new_file
 from redline.workspace.index_file import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 _CONFIG = """[core]
 \trepositoryformatversion = 0
@@ -43,13 +42,10 @@ _CONFIG = """[core]
 \tattributesfile = {none}
 """
 _ATTRIBUTES = b"* -text -eol -crlf -ident -filter -working-tree-encoding\n"
-_LISTING = DiffOption.INCLUDE_UNTRACKED | DiffOption.RECURSE_UNTRACKED_DIRS
 _VERSION = 1
 _MOST_AHEAD = 64
 """Changes after which the index file is written anew: with 10,000 files that takes half as long as a comparison."""
-_LEVELS = (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL)
 _AS_EFFECTIVE = os.access in os.supports_effective_ids
-_opening = threading.Lock()
 
 Signature = tuple[int, int, int, int]
 """Of a file that is too large to be read: size, time of change in ns, inode, mode."""
@@ -80,10 +76,9 @@ class Snapshot:
         """The user's object store that blobs are read from: its path, device and inode."""
         self._bytes_kept = bytes_kept
         self._limit = limit
-        self._git: pygit2.Repository | None = None
+        self._comparison = Comparison(folder, self.root)
         self._ahead: set[bytes] | None = None
         """Paths of which the index file does not know the last: they are always looked at. None: there is no file."""
-        self._is_loaded = False
 
     # What it holds.
 
@@ -160,7 +155,7 @@ class Snapshot:
             if path.read_bytes() == rules:
                 return False
         write_new_file(path, rules)
-        self._git = None
+        self._comparison.reopen()
         return True
 
     def load(self) -> bool:
@@ -171,6 +166,7 @@ class Snapshot:
             if state["version"] != _VERSION or os.fsencode(state["root"]) != self.root:
                 return False
             entries = index_file.load(data)
+            self._comparison.reload(entries)
             ahead = {os.fsencode(path): entry for path, entry in state["ahead"].items()}
             for path, entry in ahead.items():
                 entries.pop(path, None)
@@ -208,12 +204,12 @@ class Snapshot:
         """The paths where libgit2 sees a difference, and those that it cannot judge. Raises `SnapshotError`."""
         try:
             self._write_index()
-            named = self._compare()
+            named = list(self._comparison.paths())
         except pygit2.GitError:
             self._set_unreadable_apart()
             self._write_index()
             try:
-                named = self._compare()
+                named = list(self._comparison.paths())
             except pygit2.GitError as error:
                 raise SnapshotError(str(error)) from error
         found: dict[bytes, None] = {}
@@ -221,7 +217,7 @@ class Snapshot:
             if not path.endswith(b"/"):
                 found[path] = None
             else:  # a repository of its own
-                found.update(dict.fromkeys(self._inside(path)))
+                found.update(dict.fromkeys(self._comparison.inside(path)))
         found.update(dict.fromkeys(self._doubted))
         found.update(dict.fromkeys(self._ahead or ()))
         found.update(dict.fromkeys(self.large))
@@ -230,7 +226,7 @@ class Snapshot:
 
     def is_ignored(self, path: bytes) -> bool:
         try:
-            return bool(self._repository().path_is_ignored(os.fsdecode(path)))
+            return bool(self.git.path_is_ignored(os.fsdecode(path)))
         except (pygit2.GitError, ValueError, UnicodeError):
             return False
 
@@ -241,7 +237,7 @@ class Snapshot:
         if data is not None or self.objects is None:
             return data
         try:
-            git = self._repository()
+            git = self.git
             oid = pygit2.Oid(raw=blob)
             if git.odb.read_header(oid)[1] > self._limit:
                 return None
@@ -257,54 +253,28 @@ class Snapshot:
 
     @property
     def git(self) -> pygit2.Repository:
-        return self._repository()
+        """Raises `SnapshotError`."""
+        try:
+            return self._comparison.git
+        except pygit2.GitError as error:
+            raise SnapshotError(str(error)) from error
 
     def close(self) -> None:
-        self._git = None
+        self._comparison.reopen()
 
     # Parts of the above.
-
-    def _repository(self) -> pygit2.Repository:
-        if self._git is None:
-            self._git = _open(self.folder, self.root)
-            self._is_loaded = False
-        return self._git
 
     def _write_index(self) -> None:
         if self._ahead is None or len(self._ahead) > _MOST_AHEAD:
             _replace(self.folder / "index", index_file.dump(self._entries))
             self._ahead = set()
-            self._is_loaded = False
+            self._comparison.reload(self._entries)
 
     def _write_alternates(self) -> None:
         own = self.folder.parent / "objects"
         lines = [own, *([Path(self.objects[0])] if self.objects else [])]
         write_new_file(self.folder / "objects/info/alternates", b"".join(os.fsencode(line) + b"\n" for line in lines))
-        self._git = None
-
-    def _compare(self) -> Iterator[bytes]:
-        git = self._repository()
-        if not self._is_loaded:
-            git.index.read(True)
-            self._is_loaded = True
-        # This call lets other threads run: pygit2 reaches libgit2's index through cffi.
-        return _paths(git.index.diff_to_workdir(_LISTING))
-
-    def _inside(self, folder: bytes) -> Iterator[bytes]:
-        """The files of a repository inside the workspace, which libgit2 takes for a submodule as long as the index
-        names none of them."""
-        inner = _open(self.folder, os.path.join(self.root, folder))
-        index = pygit2.Index()
-        index._repo = inner  # type: ignore[assignment]
-        try:
-            named = list(_paths(index.diff_to_workdir(_LISTING)))
-        except pygit2.GitError:  # it may not be read: it costs itself only
-            return
-        for path in named:
-            if path.endswith(b"/"):
-                yield from self._inside(folder + path)
-            else:
-                yield folder + path
+        self._comparison.reopen()
 
     def _set_unreadable_apart(self) -> None:
         """libgit2 reads a file whose facts have changed, and fails as a whole where it may not."""
@@ -318,33 +288,6 @@ class Snapshot:
             if not readable and os.path.lexists(full):
                 self.apart[path] = self._entries[path]
                 self.drop(path)
-
-
-def _paths(diff: Any) -> Iterator[bytes]:
-    for delta in diff.deltas:
-        path = delta.new_file.raw_path
-        if b".git" not in path.lower().split(b"/"):
-            yield path
-
-
-def _open(folder: Path, root: bytes) -> pygit2.Repository:
-    """Raises `SnapshotError`."""
-    paths = pygit2.settings.search_path
-    with _opening:
-        # The paths are the whole process's: emptied only while libgit2 reads the configuration, which it then keeps.
-        before = [paths[level] for level in _LEVELS]
-        try:
-            for level in _LEVELS:
-                paths[level] = ""
-            git = pygit2.Repository(str(folder), RepositoryOpenFlag.BARE)
-            git.config  # noqa: B018 - read now
-            git.workdir = os.fsdecode(root)
-        except (pygit2.GitError, UnicodeError, ValueError) as error:
-            raise SnapshotError(str(error)) from error
-        finally:
-            for level, path in zip(_LEVELS, before, strict=True):
-                paths[level] = path
-    return git
 
 
 def _replace(path: Path, data: bytes) -> None:
