@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from redline.tools.permission import PermissionOutcome, PermissionRequest
+
 LARGE = "x\n" * 100
 NO_PATCH = "no patch can be made of this change"
 NO_UNDO = "it cannot be undone"
@@ -72,3 +74,40 @@ async def test_a_file_inside_the_bounds_has_no_such_note(bench: RunnerBench) -> 
     result = await bench.call("write", path="a.txt", content="b\n")
     assert bench.requests[-1].note is None
     assert result.warnings == []
+
+
+@pytest.mark.parametrize("before", [None, "".join(f"old {n}\n" for n in range(60_000))], ids=["add", "overwrite"])
+async def test_while_it_is_asked_about_the_bytes_of_a_change_too_large_for_the_log_are_kept(
+    tmp_path: Path, before: str | None
+) -> None:
+    after = "".join(f"{number} {'y' * 90}\n" for number in range(12_000))
+    (tmp_path / "workspace").mkdir()
+    bench = await RunnerBench.open(tmp_path)
+    if before is not None:
+        await bench.seen("a.txt", before)
+    kept: list[bytes | None] = []
+
+    def asked(request: PermissionRequest) -> PermissionOutcome:
+        (change,) = request.changes
+        assert change.truncated
+        kept.extend(
+            bench.bytes.get(bench.log.session, side.blob) for side in (change.before, change.after) if side is not None
+        )
+        return "reject"
+
+    bench.answer = asked
+    result = await bench.call("write", path="a.txt", content=after)
+    assert result.status == "rejected"
+    assert kept == [text.encode() for text in (before, after) if text is not None]
+    await bench.store.close()
+
+
+async def test_bytes_that_the_store_does_not_take_keep_nobody_from_asking(tmp_path: Path) -> None:
+    (tmp_path / "workspace").mkdir()
+    bench = await RunnerBench.open(tmp_path)
+    bench.bytes.cap = 10
+    bench.answer = "reject"
+    result = await bench.call("write", path="a.txt", content="y" * 2_000_000)
+    assert result.status == "rejected"
+    assert len(bench.requests) == 1
+    await bench.store.close()

@@ -175,7 +175,7 @@ def _notes(change: FileChange) -> Iterator[str]:
     if cut is not None:
         yield f"{change.path}: {cut}."
     if change.truncated:
-        yield f"The change of {change.path} is too large to show whole."
+        yield f"The change of {change.path} is larger than what the log keeps of one."
 
 
 def needs_a_person(proposals: Sequence[Proposal]) -> bool:

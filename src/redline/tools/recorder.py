@@ -1,13 +1,14 @@
 """From the facts of a mutation to the change that the log keeps: compared, masked, cut to the log's limit.
 
 A proposal and the intent that follows it are mostly of the same bytes; so what was computed last is kept by blob id and
-not computed again.
+not computed again. Of a proposal that is cut, the bytes go to the store: whoever is asked may want to see all of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,16 @@ from redline.changes.compare import describe, without_basis
 from redline.changes.record import FileChange, Operation, Provenance, Side
 from redline.changes.shorten import LOG_LIMIT, shortened
 from redline.sessions.redaction import Redactor, holds_mask
+from redline.sessions.store import StoreError
 from redline.workspace.logged import as_logged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from redline.files.seam import Content, Outcome
+    from redline.workspace.store import SessionBytes
+
+_log = logging.getLogger(__name__)
 
 _INLINE = 512 * 1024
 """Bytes of both sides up to which the work is done at once: it takes a few milliseconds, less than other work that
@@ -35,8 +40,10 @@ _OPERATIONS: Mapping[str, Operation] = {"create": "add", "update": "modify", "de
 class Recorder:
     """Turns outcomes into changes that may be logged."""
 
-    def __init__(self, redactor: Redactor) -> None:
+    def __init__(self, redactor: Redactor, store: SessionBytes | None = None) -> None:
+        """`store`: where the bytes of proposals go that the log does not hold whole; None: nowhere."""
         self._redactor = redactor
+        self._store = store
         self._changes: OrderedDict[object, FileChange] = OrderedDict()
         self._sides: OrderedDict[str, Side] = OrderedDict()
 
@@ -53,6 +60,8 @@ class Recorder:
             self._changes[key] = kept
             while len(self._changes) > _KEPT:
                 self._changes.popitem(last=False)
+        if provenance == "proposed" and kept.truncated:
+            await self._keep(outcome)
         return kept if kept.provenance == provenance else replace(kept, provenance=provenance)
 
     def masked(self, text: str) -> str:
@@ -65,6 +74,16 @@ class Recorder:
     def cut(self, change: FileChange) -> FileChange:
         """A change that was computed elsewhere, cut to the log's limit. The log's door masks its lines."""
         return shortened(change, LOG_LIMIT)
+
+    async def _keep(self, outcome: Outcome) -> None:
+        """Where they cannot be kept, the proposal is shown as far as the log holds it."""
+        for side in (outcome.before, outcome.after):
+            if self._store is None or side is None or side.data is None:
+                continue
+            try:
+                await self._store.put(side.data)
+            except StoreError as error:
+                _log.warning("the bytes of a proposal for %s are not kept: %s", outcome.target.key, error)
 
     def _compute(self, outcome: Outcome, limit: int) -> FileChange:
         before, after = (side.data if side is not None else None for side in (outcome.before, outcome.after))

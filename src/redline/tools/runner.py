@@ -83,7 +83,7 @@ class Runner:
         self._permission = permission
         self._workspace = workspace
         self._formatters = Formatters(formatters or {}, workspace)
-        self._recorder = Recorder(redactor)
+        self._recorder = Recorder(redactor, store.sink(log.session))
         told = self.sight.landed if self.sight is not None else None
         self._journal = Journal(files, store, log, self._recorder, told)
         self._events = CallEvents(log, store, self._recorder)

@@ -99,7 +99,7 @@ class AcpAgent:
         self._log = log
         self._workspace = workspace
         self._store = store
-        recorder = Recorder(redactor)
+        recorder = Recorder(redactor, store.sink(log.session))
         folder = str(workspace)
         self._calls = Calls(log, folder, recorder, Bulk(store, log.session))
         observer = Observer(workspace, store, log.session, redactor)

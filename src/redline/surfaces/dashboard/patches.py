@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redline.changes.compare import describe, is_binary
+from redline.changes.compare import is_binary
 from redline.changes.patch import PatchItem, git_patch
 from redline.gateway.roster import GatewayError
 from redline.surfaces.dashboard import contract as wire
-from redline.surfaces.dashboard.wire import text
+from redline.surfaces.dashboard.changes import shown_change
+from redline.surfaces.dashboard.place import text
 from redline.transcript.net import net_items
 from redline.workspace.logged import as_logged
 
@@ -17,13 +18,11 @@ if TYPE_CHECKING:
 
     from redline.changes.record import FileChange, Side
     from redline.sessions.redaction import Redactor
-    from redline.surfaces.dashboard.wire import Place
+    from redline.surfaces.dashboard.place import Place
 
 SIDE_LIMIT = 2 * 2**20
 """Bytes of a file that is shown in whole."""
-_BASIS = 10 * 2**20
-"""Bytes of a side from which hunks are computed again."""
-_SHOWN_LIMIT = 8 * 2**20
+SHOWN_LIMIT = 8 * 2**20
 """Bytes of hunks that are shown of one file."""
 
 
@@ -56,30 +55,7 @@ def net_of(
         raise GatewayError("NO_CHANGE", "The file is as it was at first.", "Look at the single changes.")
     item = items[-1]
     masked = as_logged(item.change, item.before, item.after, redactor)
-    return wire.NetChange(change=place.change(masked, whole=True), sides=_sides(item, redactor))
-
-
-def restored(change: FileChange, read: Callable[[str], bytes | None], redactor: Redactor) -> FileChange:
-    """A change of which the log keeps a part of the hunks, with as many of them as can be shown, where its bytes are
-    kept; else as it is."""
-    sides = (change.before, change.after)
-    if not change.truncated or change.file_type != "text" or any(side and side.size > _BASIS for side in sides):
-        return change
-    before, after = (None if side is None else read(side.blob) for side in sides)
-    if (before is None) != (change.before is None) or (after is None) != (change.after is None):
-        return change
-    if before is None and after is None:
-        return change
-    whole = describe(
-        change.path,
-        before,
-        after,
-        old_path=change.old_path,
-        before_executable=change.before is not None and change.before.executable,
-        after_executable=change.after is not None and change.after.executable,
-        provenance=change.provenance,
-    )
-    return as_logged(whole, before, after, redactor, limit=_SHOWN_LIMIT)
+    return wire.NetChange(change=shown_change(place, masked, whole=True), sides=_sides(item, redactor))
 
 
 def _sides(item: PatchItem, redactor: Redactor) -> wire.Sides:

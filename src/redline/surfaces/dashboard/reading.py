@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
+from redline.changes.record import FileChange
 from redline.files.local import LocalFiles
 from redline.gateway.room import Room
 from redline.gateway.roster import GatewayError
@@ -30,10 +31,11 @@ from redline.surfaces.dashboard.asked import (
     row_of,
 )
 from redline.surfaces.dashboard.file_diff import file_diff
-from redline.surfaces.dashboard.patches import net_of, patch_of, restored, sides_of
+from redline.surfaces.dashboard.patches import SHOWN_LIMIT, net_of, patch_of, sides_of
+from redline.surfaces.dashboard.rows import covered_lines, may_fold, row_details, shown_row
 from redline.surfaces.dashboard.touched import touched_files
-from redline.surfaces.dashboard.wire import covered_lines, may_fold
-from redline.transcript.rows import AgentRow, AnyRow, FoundRow, RevertRow, ToolRow
+from redline.surfaces.whole import restored
+from redline.transcript.rows import AgentRow, AnyRow, FoundRow, PermissionRow, RevertRow, ToolRow
 
 router = APIRouter()
 _IMAGES: Sequence[tuple[bytes, str]] = (
@@ -63,7 +65,7 @@ async def session_rows(
 
 
 @router.get("/sessions/{session}/row")
-async def row_details(house: Served, session: Session, row: RowId) -> wire.RowDetails:
+async def one_row(house: Served, session: Session, row: RowId) -> wire.RowDetails:
     """A row with nothing left out."""
     room = await house.gateway.open(session)
     return await asyncio.to_thread(_details, room, await row_of(room, row), house.redactor)
@@ -141,11 +143,16 @@ async def _shown(room: Room, rows: Sequence[AnyRow]) -> list[wire.Row]:
         covered: Sequence[int] = ()
         if isinstance(row, AgentRow) and may_fold(row) and row.turn:
             covered = covered_lines(row.text, await room.landed(row.turn), place.workspace)
-        shown.append(place.row(row, covered=covered))
+        shown.append(shown_row(place, row, covered=covered))
     return shown
 
 
 def _details(room: Room, row: AnyRow, redactor: Redactor) -> wire.RowDetails:
-    if isinstance(row, ToolRow | RevertRow | FoundRow):
-        row = replace(row, changes=tuple(restored(one, room.kept, redactor) for one in row.changes))
-    return place_of(room).details(row)
+    def whole(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:
+        return tuple(restored(one, room.kept, redactor, limit=SHOWN_LIMIT) for one in changes)
+
+    if isinstance(row, ToolRow | RevertRow | FoundRow | PermissionRow):
+        row = replace(row, changes=whole(row.changes))
+    if isinstance(row, ToolRow):
+        row = replace(row, proposed=whole(row.proposed))
+    return row_details(place_of(room), row)
