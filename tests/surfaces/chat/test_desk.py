@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,7 @@ from surfaces.chat.office import ADA, MALLORY, Setting, call, house, scripted, s
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from redline.surfaces.chat.cards import Shown
     from surfaces.chat.office import House
 
 HERE = Place("C1", "1.1")
@@ -173,18 +175,79 @@ async def test_the_time_of_one_platform_ends_no_question_that_stands_on_another(
         assert (at.workspace / "a.py").read_text() == "new\n"
 
 
-async def test_a_change_that_cannot_be_shown_whole_cannot_be_allowed_here(tmp_path: Path) -> None:
-    text = "".join(f"{number} {'y' * 90}\n" for number in range(11_000))
+_LARGE = "".join(f"{number} {'y' * 90}\n" for number in range(12_000))
+"""More than the log keeps of one change."""
+
+
+@pytest.mark.parametrize("before", ["", "".join(f"old {n}\n" for n in range(60_000))], ids=["add", "overwrite"])
+@pytest.mark.parametrize("shown", ["full", "summary"])
+async def test_a_change_too_large_for_the_log_is_whole_in_its_file_before_the_buttons_and_after(
+    tmp_path: Path, before: str, shown: Shown
+) -> None:
+    model = scripted(
+        tmp_path, [step("", call("read", path="big.txt"))] * bool(before)
+        + [step("", call("write", path="big.txt", content=_LARGE)), step("Done.")]
+    )  # fmt: skip
+    async with house(tmp_path, model, approval="ask") as at:
+        if before:
+            (at.workspace / "big.txt").write_text(before)
+        channel = _channel()
+        desk = await at.desk(channel, setting=Setting(shown))
+        await desk.heard(HERE, "write it", ADA)
+        await until(channel.buttons)
+        (asked,) = channel.files()
+        assert "all of it is in the attached file." in channel.said()
+        _applies(at, asked, before, _LARGE)
+        await desk.pressed(channel.buttons()[0].token, "allow_once", ADA)
+        await _turn_over(channel)
+        assert (at.workspace / "big.txt").read_text() == _LARGE
+        await desk.heard(HERE, "/diff big.txt file", ADA)
+        await until(lambda: len(channel.files()) == (3 if shown == "full" else 2))
+        assert {file.content for file in channel.files()} == {asked.content}
+
+
+def _applies(at: House, file: File, before: str, after: str) -> None:
+    """`git apply` takes the file where the workspace was."""
+    folder = at.folder / "elsewhere"
+    folder.mkdir()
+    if before:
+        (folder / "big.txt").write_text(before)
+    subprocess.run(["git", "apply", "-"], input=file.content, cwd=folder, check=True)
+    assert (folder / "big.txt").read_text() == after
+
+
+async def test_a_secret_in_a_change_too_large_for_the_log_is_masked_in_its_file(tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    text = f"{_LARGE}token = {secret}\n"
     model = scripted(tmp_path, [step("", call("write", path="big.txt", content=text)), step("Done.")])
     async with house(tmp_path, model, approval="ask") as at:
         channel = _channel()
+        token = await _asked(at, channel)
+        (file,) = channel.files()
+        assert b"token = " in file.content
+        assert secret.encode() not in file.content
+        await at.desks[0].pressed(token, "reject", ADA)
+
+
+async def test_a_change_that_cannot_be_shown_whole_cannot_be_allowed_here(tmp_path: Path) -> None:
+    steps = [
+        step("", call("write", path="big.txt", content=_LARGE)),
+        step("", call("write", path="odd.bin", content="a\x00b\n")),
+        step("", call("write", path="vast.txt", content="z" * (11 * 2**20))),
+    ]
+    reasons = ["over the bounds of what is kept", "it is binary", "too large to be compared"]
+    async with house(tmp_path, scripted(tmp_path, *[[one] for one in steps]), approval="ask") as at:
+        at.gateway.archive.bytes.cap = 10
+        channel = _channel()
         desk = await at.desk(channel)
-        await desk.heard(HERE, "write it", ADA)
-        await until(lambda: "Answer in the dashboard or the terminal." in channel.said())
-        assert channel.buttons() == []
-        await desk.heard(HERE, "/Stop", ADA)
-        await until(lambda: "Withdrawn" in channel.said())
-        assert not (at.workspace / "big.txt").exists()
+        for number, reason in enumerate(reasons, 1):
+            await desk.heard(HERE, f"write it {number}", ADA)
+            await until(lambda reason=reason: reason in channel.said())
+            assert "Answer in the dashboard or the terminal." in channel.said()
+            assert channel.buttons() == []
+            await desk.heard(HERE, "/Stop", ADA)
+            await _turn_over(channel, number)
+        assert list(at.workspace.iterdir()) == []
 
 
 async def test_a_file_is_found_by_the_name_that_its_card_shows(tmp_path: Path) -> None:

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from redline.changes.record import FileChange
     from redline.gateway.gateway import Listed
     from redline.gateway.room import Room
+    from redline.surfaces.chat.wholes import Wholes
 
 
-async def diff(room: Room, wanted: Sequence[str], setting: Setting) -> list[Part]:
+async def diff(room: Room, wanted: Sequence[str], setting: Setting, wholes: Wholes) -> list[Part]:
     """The last change on disk; `turn`, `turn 3`: all of a turn; else the last of a file. With `file` at the end as a
     `.diff`. Raises `GatewayError` NO_TURN."""
     as_file = bool(wanted) and wanted[-1] == "file"
@@ -29,6 +30,7 @@ async def diff(room: Room, wanted: Sequence[str], setting: Setting) -> list[Part
     changes, what = await _selected(room, wanted[:-1] if as_file else wanted, setting)
     if not changes:
         return [Text(f"No change on disk in {what}.")]
+    changes = await wholes.of(changes)
     if as_file:
         return [Text(f"{what[0].upper()}{what[1:]}:", "strong"), cards.diff_file(changes, setting)]
     parts: list[Part] = []

@@ -20,6 +20,7 @@ from redline.surfaces.chat.paginate import paginate
 from redline.surfaces.chat.parts import Text
 from redline.surfaces.chat.places import Begun
 from redline.surfaces.chat.screen import Screen
+from redline.surfaces.chat.wholes import Wholes
 from redline.surfaces.visible import visible
 from redline.transcript.rows import Problem
 from redline.workspace.store import BytesError
@@ -203,7 +204,7 @@ class Desk:
             before.subscription.close()
         screen = Screen(
             self._platform, place, room, self._outbox(place), self._places, self.rules.setting,
-            answer_seconds=self.rules.answer_seconds,
+            Wholes(room.kept, self._gateway.archive.redactor), answer_seconds=self.rules.answer_seconds,
         )  # fmt: skip
         self._shown[place] = _Shown(screen, room.attach(screen, after=after))
         self._let_go()
@@ -234,7 +235,7 @@ class Desk:
         shown = self._shown.get(begun.place)
         screen = shown.screen if shown is not None else self._attach(begun.place, room, after=max(before, 0))
         _, asked, identity = begun.flow.partition("/ask/")
-        if (asked and not screen.settle_old(identity)) or before < 0:
+        if (asked and not await screen.settle_old(identity)) or before < 0:
             self._places.done(begun.flow)
 
     # Commands.
@@ -281,7 +282,7 @@ class Desk:
         if screen is None:
             self._say(place, Text("No session stands here yet; the first message begins one."))
             return
-        self._say(place, *await answers.diff(screen.room, wanted, self.rules.setting))
+        self._say(place, *await answers.diff(screen.room, wanted, self.rules.setting, screen.wholes))
 
     # Saying.
 

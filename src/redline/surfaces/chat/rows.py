@@ -170,8 +170,8 @@ def reply(text: str, changes: Sequence[FileChange], workspace: str) -> list[Part
 
 
 def question(request: PermissionRequest, setting: Setting, token: str) -> list[Part]:
-    """What is asked, whole: every line of every change, or the file of it, stands before the buttons. What the log
-    could not hold whole has no buttons: nobody may say yes to lines that were not shown."""
+    """What is asked, whole: every line of every change, or the file of it, stands before the buttons. What cannot be
+    shown whole has no buttons: nobody may say yes to lines that were not shown."""
     asks = f"May this be done? {cards.short(visible(request.title or request.tool))}"
     parts: list[Part] = [Text(asks, "strong")]
     if request.note:
@@ -193,11 +193,24 @@ def question(request: PermissionRequest, setting: Setting, token: str) -> list[P
         paths = ", ".join(setting.path(path) for path in request.paths)
         parts.append(Text(f"▲ There is no preview of what would happen to {paths}.", "strong"))
     buttons = Buttons(token, tuple(_choice(option) for option in options(request)), asks)
-    if any(change.truncated for change in request.changes):
-        said = "▲ This change is too large to be shown whole here. Answer in the dashboard or the terminal."
+    if reasons := [reason for change in request.changes if (reason := _unseen(change, setting))]:
+        said = "\n".join([*(f"▲ {reason}" for reason in reasons), "Answer in the dashboard or the terminal."])
         buttons = replace(buttons, settled=said)
     parts.append(buttons)
     return parts
+
+
+def _unseen(change: FileChange, setting: Setting) -> str:
+    """Why not all of what would be written is shown; empty: it is."""
+    path = setting.path(change.path)
+    if change.truncated:
+        return f"Only a part of the change of {path} can be shown: its bytes are over the bounds of what is kept."
+    before, after = change.before, change.after
+    writes = after is not None and (before is None or before.blob != after.blob)
+    reasons = {"binary": "it is binary", "unknown": "it is too large to be compared"}
+    if writes and (reason := reasons.get(change.file_type)):
+        return f"What would be written to {path} cannot be shown: {reason}."
+    return ""
 
 
 def turn_end(row: TurnEndRow, setting: Setting) -> Iterator[Part]:

@@ -11,12 +11,20 @@ from typing import TYPE_CHECKING
 from redline.surfaces.chat import rows as made_from
 from redline.surfaces.chat.cards import short
 from redline.surfaces.chat.paginate import paginate
-from redline.surfaces.chat.parts import Buttons, Part, Text
+from redline.surfaces.chat.parts import Buttons, Part
 from redline.surfaces.chat.places import Begun
-from redline.surfaces.order import InOrder
+from redline.surfaces.chat.turn import Turn
 from redline.surfaces.visible import visible
 from redline.tools.permission import PermissionRequest
-from redline.transcript.rows import AgentRow, PermissionRow, PlanRow, ToolRow, TurnEndRow, UserRow, tool_row_id
+from redline.transcript.rows import (
+    FoundRow,
+    PermissionRow,
+    RevertRow,
+    ToolRow,
+    TurnEndRow,
+    UserRow,
+    tool_row_id,
+)
 from redline.views import TerminalCall
 
 if TYPE_CHECKING:
@@ -27,10 +35,13 @@ if TYPE_CHECKING:
     from redline.surfaces.chat.outbox import Outbox
     from redline.surfaces.chat.places import Places
     from redline.surfaces.chat.platform import Place, Platform
+    from redline.surfaces.chat.wholes import Wholes
     from redline.tools.permission import PermissionOutcome
     from redline.transcript.rows import AnyRow, SessionState
 
 _KEPT_TURNS = 8
+_FILED_LIMIT = 64 * 2**20
+"""Bytes of files of one turn from which its further changes go into files as far as the log holds them."""
 
 _OUTCOMES = {
     "allow_once": "Allowed once",
@@ -67,6 +78,7 @@ class Screen:
         outbox: Outbox,
         places: Places,
         setting: Setting,
+        wholes: Wholes,
         *,
         answer_seconds: float,
     ) -> None:
@@ -75,6 +87,7 @@ class Screen:
         self.shows_changes = setting.shown != "none"
         self.place = place
         self.room = room
+        self.wholes = wholes
         self.questions: dict[str, Question] = {}
         """Open ones, by token."""
         self._platform = platform
@@ -82,7 +95,7 @@ class Screen:
         self._places = places
         self._setting = replace(setting, workspace=str(room.workspace))
         self._answer_seconds = answer_seconds
-        self._turns: dict[int, _Turn] = {}
+        self._turns: dict[int, Turn] = {}
         self._typed: Counter[str] = Counter()
         self._asked: dict[str, Question] = {}
         """By the request's id, until it is settled."""
@@ -92,7 +105,7 @@ class Screen:
 
     async def show(self, rows: Sequence[AnyRow], state: SessionState) -> None:
         for turn in sorted({row.turn for row in rows if row.turn} | ({state.turn} & set(self._turns))):
-            self._show_turn(turn, [row for row in rows if row.turn == turn], state)
+            await self._show_turn(turn, [row for row in rows if row.turn == turn], state)
         for row in rows:
             if not row.turn and not isinstance(row, TurnEndRow):
                 lone = made_from.TurnParts(self._setting)
@@ -111,6 +124,7 @@ class Screen:
         row = self._request(lambda one: (one.turn, one.call, one.outcome) == (request.turn, request.call, None))
         if row is None:
             return None
+        request = replace(request, changes=await self.wholes.of(request.changes))
         question = self._put(row.request, request, token)
         self.questions[token] = question
         if (turn := self._turns.get(request.turn)) is not None:
@@ -130,7 +144,7 @@ class Screen:
         """A prompt that the place shows already, since it was typed there."""
         self._typed[text] += times
 
-    def settle_old(self, identity: str) -> bool:
+    async def settle_old(self, identity: str) -> bool:
         """A question that an earlier process put: say in its message how it ended. False: it is not known any more."""
         row = self._request(lambda one: one.request == identity)
         if row is None:
@@ -142,7 +156,7 @@ class Screen:
             row.call,
             "",
             row.title,
-            row.changes,
+            await self.wholes.of(row.changes),
             [change.path for change in row.changes],
             {"command": view.title} if isinstance(view, TerminalCall) else None,
         )
@@ -152,7 +166,7 @@ class Screen:
 
     # Turns.
 
-    def _show_turn(self, number: int, rows: Sequence[AnyRow], state: SessionState) -> None:
+    async def _show_turn(self, number: int, rows: Sequence[AnyRow], state: SessionState) -> None:
         turn = self._turns.get(number)
         if turn is None:
             # All of its rows, since a message that was posted before a restart shows the earlier ones.
@@ -161,13 +175,23 @@ class Screen:
             begun = self._begin_turn(number, rows)
             if begun is None:
                 return
-            turn = self._turns[number] = _Turn(begun, self._setting)
+            turn = self._turns[number] = Turn(begun, self._setting)
             for old in sorted(self._turns)[:-_KEPT_TURNS]:
                 del self._turns[old]
+        if turn.filed < _FILED_LIMIT:
+            rows = [await self._whole(row) for row in rows]
         turn.take(rows, replace(state, running=state.running and state.turn == number))
         self._draw_turn(turn)
 
-    def _draw_turn(self, turn: _Turn) -> None:
+    async def _whole(self, row: AnyRow) -> AnyRow:
+        """With all lines of its changes, once it can be drawn."""
+        if isinstance(row, ToolRow) and row.ended:
+            return replace(row, changes=await self.wholes.of(row.changes), proposed=await self.wholes.of(row.proposed))
+        if isinstance(row, FoundRow | RevertRow):
+            return replace(row, changes=await self.wholes.of(row.changes))
+        return row
+
+    def _draw_turn(self, turn: Turn) -> None:
         def parts() -> list[Part]:
             return [*turn.parts.parts, *turn.tail(waiting=bool(self.questions))]
 
@@ -229,43 +253,3 @@ class Screen:
 
 def _span(seconds: float) -> str:
     return f"{round(seconds / 60)} min" if seconds >= 60 else f"{seconds:g} s"
-
-
-class _Turn:
-    """What one turn shows: parts of settled rows, and a tail that says what is going on."""
-
-    def __init__(self, begun: Begun, setting: Setting) -> None:
-        self.begun = begun
-        self.parts = made_from.TurnParts(setting)
-        self.ended = False
-        self._setting = setting
-        self._order = InOrder()
-        self._running = True
-        self._plan: PlanRow | None = None
-
-    def take(self, rows: Sequence[AnyRow], state: SessionState) -> None:
-        self._running = state.running
-        self._plan = next((row for row in reversed(rows) if isinstance(row, PlanRow)), self._plan)
-        self._order.take(rows, state)
-        for row in self._order.ready():
-            self.parts.add(row, typed_here=self.begun.typed)
-            self.ended = self.ended or isinstance(row, TurnEndRow)
-
-    def tail(self, *, waiting: bool) -> list[Part]:
-        if self.ended:
-            return []
-        rows = self._order.waiting
-        parts: list[Part] = []
-        if rows and isinstance(rows[0], AgentRow):
-            parts += made_from.reply(rows[0].text, [], self._setting.workspace)
-        if not self._running:
-            return parts
-        if self._plan is not None and self._plan.entries:
-            parts.append(made_from.plan(self._plan))
-        doing = "Working"
-        for row in rows:
-            if isinstance(row, ToolRow):
-                title = short(visible(row.call_view.title), 100)
-                doing = f"$ {title}" if isinstance(row.call_view, TerminalCall) else title
-                break
-        return [*parts, Text("Waiting for an answer …" if waiting else f"{doing} …", "quiet")]
