@@ -47,8 +47,11 @@ def search(before: bytes, after: bytes) -> Found | None:
     if _more_lines_than(LINES_LIMIT, before, after):
         return None
     # Counting costs as much as the search, so it comes first only where the sides look unlike; the answer is the same.
-    could_exceed = _more_lines_than(UNMATCHED_LIMIT, before, after)
-    counted_first = could_exceed and not _look_alike(before, after)
+    counted_first = (
+        _could_exceed(before, after)
+        and not _look_alike(before, after)
+        and _more_lines_than(UNMATCHED_LIMIT, before, after)
+    )
     if counted_first and _is_unmatched(before, after):
         return None
     if numbering.would_collide(before, after):
@@ -131,6 +134,13 @@ def _numbers(header: str) -> tuple[int, int, int, int]:
 
 def _more_lines_than(limit: int, before: bytes, after: bytes) -> bool:
     return max(len(before), len(after)) > limit and max(before.count(b"\n"), after.count(b"\n")) > limit
+
+
+def _could_exceed(before: bytes, after: bytes) -> bool:
+    """Whether a side has, by a guess that may be half of the truth, so many lines that counting them could matter."""
+    if max(len(before), len(after)) <= UNMATCHED_LIMIT:
+        return False
+    return 2 * max(numbering.guessed_lines(before), numbering.guessed_lines(after)) > UNMATCHED_LIMIT
 
 
 def _look_alike(before: bytes, after: bytes) -> bool:
