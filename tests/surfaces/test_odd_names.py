@@ -15,7 +15,8 @@ from redline.sessions.events import Event
 from redline.sessions.gate import as_json as through_the_gate
 from redline.surfaces.chat.cards import Setting
 from redline.surfaces.chat.rows import TurnParts
-from redline.surfaces.dashboard.wire import Place
+from redline.surfaces.dashboard.place import Place
+from redline.surfaces.dashboard.rows import shown_row
 from redline.surfaces.editor import call as editor
 from redline.surfaces.terminal.pipe import plain_row
 from redline.tools.builtin import builtin_toolset
@@ -103,5 +104,5 @@ def test_an_editor(odd_rows: list[AnyRow]) -> None:
 def test_the_dashboard_and_json(odd_rows: list[AnyRow]) -> None:
     place = Place(WORKSPACE, "s1")
     for row in odd_rows:
-        place.row(row).model_dump_json()
+        shown_row(place, row).model_dump_json()
         json.dumps(row_json(row), ensure_ascii=False).encode()

@@ -17,8 +17,9 @@ from redline.sessions.events import Event
 from redline.sessions.stream import TextDelta
 from redline.surfaces.dashboard import contract
 from redline.surfaces.dashboard.channel import Channel
+from redline.surfaces.dashboard.place import Place
+from redline.surfaces.dashboard.rows import shown_row
 from redline.surfaces.dashboard.stream import QUEUE_LIMIT, Stream, subscriptions
-from redline.surfaces.dashboard.wire import Place
 from surfaces.dashboard.stage import Picture
 
 if TYPE_CHECKING:
@@ -172,7 +173,9 @@ async def _played(steps: list[tuple[Any, ...]]) -> None:
         writer.event("turn/ended", turn=1, reason="completed")
         await _settled(channel)
         place = Place(session, folder)
-        wanted = [json.loads(place.row(row).model_dump_json()) for row in sorted(room.rows, key=lambda row: row.seq)]
+        wanted = [
+            json.loads(shown_row(place, row).model_dump_json()) for row in sorted(room.rows, key=lambda row: row.seq)
+        ]
         for tab in tabs:
             tab.read()
             assert tab.picture.ordered(session) == wanted

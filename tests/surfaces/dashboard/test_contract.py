@@ -14,8 +14,10 @@ from pydantic import TypeAdapter
 
 from redline.changes.record import FileChange, Hunk, Side
 from redline.surfaces.dashboard import contract
+from redline.surfaces.dashboard.changes import shown_change, shown_changes
 from redline.surfaces.dashboard.openapi import document
-from redline.surfaces.dashboard.wire import Place, text
+from redline.surfaces.dashboard.place import Place, text
+from redline.surfaces.dashboard.rows import row_details, shown_row
 from redline.transcript import rows as of
 from redline.views import DiffCall, DiffResult, GenericCall, GenericResult, TerminalCall, TerminalResult
 from surfaces.dashboard.stage import TOKEN, House, call, step
@@ -65,7 +67,7 @@ ROWS = [
         result_view=GenericResult(content=({"type": "text", "text": ODD * 5000}, {"type": "content", "content": 3})),
     ),
     of.RevertRow(id="revert:1:u", **HEAD, call="u", of=((1, ODD),), changes=(change(),)),
-    of.FoundRow(id="found:2", **HEAD, changes=(change(provenance="observed"),), during=(ODD,)),
+    of.FoundRow(id="found:2", **HEAD, changes=(change(provenance="observed"),), during=(ODD,), reverted_paths=(ODD,)),
     of.PlanRow(id="plan:1", **HEAD, entries=({"content": ODD, "status": "pending"}, {})),
     of.PermissionRow(
         id="permission:1:r", **HEAD, request=ODD, call="c", title=ODD, changes=(change(),),
@@ -83,11 +85,11 @@ ROWS = [
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.kind)
 @pytest.mark.parametrize("whole", [True, False])
 def test_every_kind_of_row_goes_over_the_wire(row: of.AnyRow, whole: bool) -> None:
-    shown = PLACE.row(row, whole=whole)
+    shown = shown_row(PLACE, row, whole=whole)
     assert shown.kind == row.kind, "it became an error row"
     again = ROW.validate_json(shown.model_dump_json())
     assert again == shown
-    assert contract.RowDetails.model_validate_json(PLACE.details(row).model_dump_json()).row.kind == row.kind
+    assert contract.RowDetails.model_validate_json(row_details(PLACE, row).model_dump_json()).row.kind == row.kind
 
 
 def test_the_kinds_are_all_there_are() -> None:
@@ -101,7 +103,7 @@ def test_odd_bytes_are_said_and_not_lost() -> None:
 
 def test_hidden_characters_are_named_on_the_change() -> None:
     hunk = Hunk(1, 0, 1, 1, ("+if admin\u202e:",))
-    shown = PLACE.change(FileChange("/w/a\u200b.py", "modify", (hunk,), 1, 0))
+    shown = shown_change(PLACE, FileChange("/w/a\u200b.py", "modify", (hunk,), 1, 0))
     assert shown.hidden == ["bidirectional", "invisible"]
 
 
@@ -110,12 +112,12 @@ def test_a_row_of_very_many_changes_stays_small_and_loses_none() -> None:
         hunk = Hunk(1, 0, 1, lines, tuple("+" + "x" * width for _ in range(lines)))
         return FileChange("/w/a", "modify", (hunk,), lines, 0)
 
-    many = PLACE.changes([some(400, 1)] * 30)
+    many = shown_changes(PLACE, [some(400, 1)] * 30)
     assert [one.hunks_omitted for one in many] == [False] * 25 + [True] * 5
-    wide = PLACE.changes([some(10, 50_000)] * 3)
+    wide = shown_changes(PLACE, [some(10, 50_000)] * 3)
     assert [one.hunks_omitted for one in wide] == [False, True, True]
     assert [one.added for one in wide] == [10, 10, 10]
-    assert not any(one.hunks_omitted for one in PLACE.changes([some(10, 50_000)] * 3, whole=True))
+    assert not any(one.hunks_omitted for one in shown_changes(PLACE, [some(10, 50_000)] * 3, whole=True))
 
 
 def test_counts_of_a_part_are_lower_bounds_where_nobody_counted_the_whole() -> None:
@@ -123,8 +125,8 @@ def test_counts_of_a_part_are_lower_bounds_where_nobody_counted_the_whole() -> N
     cut_by_us = FileChange("/w/a", "modify", (hunk,), 5000, 0, truncated=True)
     cut_before = FileChange("/w/a", "modify", (hunk,), 2, 0, truncated=True)
     whole = FileChange("/w/a", "modify", (hunk,), 2, 0)
-    assert [PLACE.change(one).at_least for one in (cut_by_us, cut_before, whole)] == [False, True, False]
-    assert [PLACE.change(one).hunks_omitted for one in (cut_by_us, cut_before, whole)] == [True, True, False]
+    assert [shown_change(PLACE, one).at_least for one in (cut_by_us, cut_before, whole)] == [False, True, False]
+    assert [shown_change(PLACE, one).hunks_omitted for one in (cut_by_us, cut_before, whole)] == [True, True, False]
 
 
 @pytest.fixture

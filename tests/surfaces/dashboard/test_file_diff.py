@@ -13,7 +13,7 @@ from redline.files.local import LocalFiles
 from redline.sessions.redaction import Redactor
 from redline.surfaces.dashboard.contract import FileDiff
 from redline.surfaces.dashboard.file_diff import file_diff
-from redline.surfaces.dashboard.wire import Place
+from redline.surfaces.dashboard.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable

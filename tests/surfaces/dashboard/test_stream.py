@@ -64,12 +64,12 @@ async def test_rows_and_stream_join_without_a_gap(house: House) -> None:
     assert sorted(joined.values(), key=lambda row: row["seq"]) == await house.rows(session)
 
 
-async def test_six_tabs_see_the_same_and_share_the_bytes(house: House) -> None:
+async def test_six_tabs_see_the_same_and_share_the_bytes(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     session = await house.begin(*writes())
     tabs = [house.tab(f"{session}:0") for _ in range(6)]
     await until(lambda: all(session in tab.states for tab in tabs))
     channel = await house_channel(house, session)
-    encoded = count_encodings(channel)
+    encoded = count_encodings(monkeypatch)
     await grown(house, session, 1)
     for tab in tabs:
         await same(house, tab, session)
@@ -220,12 +220,12 @@ async def test_an_idle_session_is_let_go_and_taken_up_again(tmp_path: Path) -> N
 
 
 async def test_a_row_that_cannot_be_shown_is_one_error_row(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    from redline.surfaces.dashboard import wire
+    from redline.surfaces.dashboard import rows
 
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(wire.Place, "_tool", broken)
+    monkeypatch.setattr(rows, "shown_call", broken)
     session = await house.begin(*writes())
     tab = house.tab(f"{session}:0")
     await grown(house, session, 1)
@@ -244,14 +244,15 @@ async def house_channel(house: House, session: str) -> Any:
     return next(one for one in gc.get_objects() if isinstance(one, Channel) and one.room.session == session)
 
 
-def count_encodings(channel: Any) -> list[tuple[str, int, int]]:
+def count_encodings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
+    from redline.surfaces.dashboard import channel
+
     seen: list[tuple[str, int, int]] = []
-    real = channel.place
+    real = channel.shown_row
 
-    class Counting(type(real)):  # type: ignore[misc]
-        def row(self, row: Any, **more: Any) -> Any:
-            seen.append((row.id, row.revision, len(getattr(row, "text", ""))))
-            return real.row(row, **more)
+    def counted(place: Any, row: Any, **more: Any) -> Any:
+        seen.append((row.id, row.revision, len(getattr(row, "text", ""))))
+        return real(place, row, **more)
 
-    channel.place = Counting(real.session, real.workspace)
+    monkeypatch.setattr(channel, "shown_row", counted)
     return seen

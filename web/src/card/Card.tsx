@@ -11,7 +11,7 @@ import type { Change } from "../wire/rows.js";
 import { Counts } from "./Counts.js";
 import { countsOf, fileForm, sumOf } from "./change.js";
 import { FileBody, FileLine, StandingWord, Warnings } from "./FileLine.js";
-import { type CardPlan, type CardStart, isOnDisk, isShownAsDone, type Standing } from "./form.js";
+import { type CardPlan, type CardStart, isOnDisk, isShownAsDone, standingIn } from "./form.js";
 
 interface CardProps {
   plan: CardPlan;
@@ -124,8 +124,7 @@ function FileCard({
   const choice = session.choices.choice(key);
   const open = !summary && (choice ?? setting === "full");
   const quietStart = setting === "none" && !open;
-  const reverted = plan.reverted.has(change.path) && plan.standing !== "reverted";
-  const standing: Standing = reverted ? "reverted" : plan.standing;
+  const standing = standingIn(plan, change);
   const details = (): void =>
     showInPanel({ kind: "row", row, path: change.path, applied: isShownAsDone(plan.standing) });
   const toggle = (): void => keeping(keeper(), head.current, () => session.choices.choose(key, !open));

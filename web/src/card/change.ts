@@ -10,6 +10,11 @@ export const LONG_TEXT = 1_000_000;
 
 export type Bound = "" | "≥" | "≈";
 
+/** Of counts that come with what they are. */
+export function boundOf(counts: { at_least: boolean; exact: boolean }): Bound {
+  return counts.at_least ? "≥" : counts.exact ? "" : "≈";
+}
+
 export interface Counts {
   removed: number;
   added: number;
@@ -24,7 +29,7 @@ export function fileForm(change: Change): "full" | "summary" {
 /** Null where nobody can count. */
 export function countsOf(change: Change): Counts | null {
   if (change.file_type === "binary" || change.file_type === "unknown") return null;
-  return { removed: change.removed, added: change.added, bound: change.at_least ? "≥" : change.exact ? "" : "≈" };
+  return { removed: change.removed, added: change.added, bound: boundOf(change) };
 }
 
 export function countsOfTotal(total: NetTotal, partial: boolean): Counts | null {

@@ -1,5 +1,5 @@
 /** Which cards a row has, how each stands, and how it starts: the rules of what a person sees, without a page. */
-import type { Change, Row, ToolRow } from "../wire/rows.js";
+import type { Change, FoundRow, RevertRow, Row, ToolRow } from "../wire/rows.js";
 
 /**
  * `applied`: on disk. `landed`: on disk although the call did not end well. `reverted`: was on disk, taken back by an
@@ -56,6 +56,23 @@ export function cardsOf(row: ToolRow): CardPlan[] {
     cards.push({ key: `${row.id}#proposed`, standing: standingOfProposal(row), changes: rest, reverted: new Set() });
   }
   return cards;
+}
+
+/** The card of what was found on disk; an undo may have taken back all of it or a part. */
+export function cardOfFound(row: FoundRow): CardPlan {
+  const reverted = new Set(row.reverted_paths);
+  const all = row.changes.length > 0 && row.changes.every((change) => reverted.has(change.path));
+  return { key: row.id, standing: all ? "reverted" : "applied", changes: row.changes, reverted };
+}
+
+/** The card of an undo, which may itself have been undone. */
+export function cardOfUndo(row: RevertRow): CardPlan {
+  return { key: row.id, standing: row.reverted ? "reverted" : "applied", changes: row.changes, reverted: new Set() };
+}
+
+/** How one change of a card stands. */
+export function standingIn(plan: CardPlan, change: Change): Standing {
+  return plan.reverted.has(change.path) ? "reverted" : plan.standing;
 }
 
 /** A proposal of a call that ended well, and whose change is not among those on disk, did not happen. */

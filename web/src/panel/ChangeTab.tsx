@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ProblemNote } from "../app/ProblemNote.js";
 import { FileLine, Warnings, whyEmpty } from "../card/FileLine.js";
-import { cardsOf, type Standing } from "../card/form.js";
+import { type CardPlan, cardOfFound, cardOfUndo, cardsOf, type Standing, standingIn } from "../card/form.js";
 import { DiffView } from "../diff/DiffView.js";
 import type { Sides as Whole } from "../diff/metadata.js";
 import { messages } from "../i18n/language.js";
@@ -122,16 +122,21 @@ function changesOf(row: Row, applied: boolean): { change: Change; standing: Stan
   switch (row.kind) {
     case "tool": {
       const wanted = cardsOf(row).filter((plan) => plan.key.endsWith("#proposed") !== applied);
-      return wanted.flatMap((plan) => plan.changes.map((change) => ({ change, standing: plan.standing })));
+      return wanted.flatMap(standingsOf);
     }
     case "revert":
+      return standingsOf(cardOfUndo(row));
     case "found":
-      return row.changes.map((change) => ({ change, standing: "applied" as const }));
+      return standingsOf(cardOfFound(row));
     case "permission":
       return row.changes.map((change) => ({ change, standing: "proposed" as const }));
     default:
       return [];
   }
+}
+
+function standingsOf(plan: CardPlan): { change: Change; standing: Standing }[] {
+  return plan.changes.map((change) => ({ change, standing: standingIn(plan, change) }));
 }
 
 /** Null where there is nothing between the hunks to show, or it is not to be had: the hunks are shown all the same. */

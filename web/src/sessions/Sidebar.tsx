@@ -3,6 +3,7 @@ import { Icon } from "../app/Icon.js";
 import { ProblemNote } from "../app/ProblemNote.js";
 import { current, drawer, keysOpen, newSessionOpen, sessionList, settingsOpen } from "../app/page.js";
 import { Counts } from "../card/Counts.js";
+import { boundOf } from "../card/change.js";
 import { formatWhen, messages } from "../i18n/language.js";
 import { Foreign } from "../text/Foreign.js";
 import { visible } from "../text/visible.js";
@@ -133,7 +134,7 @@ function SessionLink({ session }: { session: SessionSummary }): VNode {
         <time dateTime={new Date(session.updated_at).toISOString()}>{formatWhen(session.updated_at, Date.now())}</time>
         {counts !== null && (
           <span class="session-counts" title={t.edited}>
-            <Counts counts={{ added: counts.added, removed: counts.removed, bound: "" }} />
+            <Counts counts={{ added: counts.added, removed: counts.removed, bound: boundOf(counts) }} />
           </span>
         )}
       </span>

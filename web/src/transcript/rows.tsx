@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { Icon, type IconName } from "../app/Icon.js";
 import { ProblemNote } from "../app/ProblemNote.js";
 import { Card } from "../card/Card.js";
-import type { CardPlan } from "../card/form.js";
+import { cardOfFound, cardOfUndo } from "../card/form.js";
 import { formatTime, messages } from "../i18n/language.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { NetChanges } from "../net/NetChanges.js";
@@ -121,12 +121,7 @@ function Thought({ row }: { row: ThoughtRow }): VNode {
 
 function Revert({ row }: { row: RevertRow }): VNode {
   const t = messages().row;
-  const plan: CardPlan = {
-    key: row.id,
-    standing: row.reverted ? "reverted" : "applied",
-    changes: row.changes,
-    reverted: new Set(),
-  };
+  const plan = cardOfUndo(row);
   return (
     <>
       <Label icon="undo" text={t.revert} note={row.reverted ? t.revertUndone : ""} />
@@ -137,7 +132,7 @@ function Revert({ row }: { row: RevertRow }): VNode {
 
 function Found({ row }: { row: FoundRow }): VNode {
   const t = messages().row;
-  const plan: CardPlan = { key: row.id, standing: "applied", changes: row.changes, reverted: new Set() };
+  const plan = cardOfFound(row);
   const text = row.during.length > 0 ? t.foundDuring(row.during.map(visible).join(", ")) : t.found;
   return (
     <>

@@ -117,10 +117,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Row Details
+         * One Row
          * @description A row with nothing left out.
          */
-        get: operations["row_details_api_sessions__session__row_get"];
+        get: operations["one_row_api_sessions__session__row_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -560,12 +560,6 @@ export interface components {
              * @enum {string}
              */
             file_type: "text" | "binary" | "symlink" | "unknown";
-            /**
-             * Provenance
-             * @description `result` and `observed` are on disk; `proposed` and `reported` are not, and are not counted.
-             * @enum {string}
-             */
-            provenance: "result" | "observed" | "reported" | "proposed";
             /** Added */
             added: number;
             /** Removed */
@@ -575,6 +569,17 @@ export interface components {
              * @description False: the counts are bounds (≈).
              */
             exact: boolean;
+            /**
+             * Facts
+             * @description What changed besides lines.
+             */
+            facts: ("bom_added" | "bom_removed" | "final_newline_added" | "final_newline_removed" | "line_endings_changed" | "made_executable" | "made_not_executable")[];
+            /**
+             * Provenance
+             * @description `result` and `observed` are on disk; `proposed` and `reported` are not, and are not counted.
+             * @enum {string}
+             */
+            provenance: "result" | "observed" | "reported" | "proposed";
             /**
              * Anchored
              * @description False: no line numbers are known.
@@ -595,8 +600,6 @@ export interface components {
              * @description Some line is masked.
              */
             redacted: boolean;
-            /** Facts */
-            facts: ("bom_added" | "bom_removed" | "final_newline_added" | "final_newline_removed" | "line_endings_changed" | "made_executable" | "made_not_executable")[];
             /**
              * Hidden
              * @description Kinds of characters, in the paths and the changed lines, that a reader does not see and should be warned of.
@@ -699,6 +702,11 @@ export interface components {
             changes: components["schemas"]["Change"][];
             /** During */
             during: string[];
+            /**
+             * Reverted Paths
+             * @description Of its changes, the paths that an undo took back: all of them, or a part.
+             */
+            reverted_paths: string[];
         };
         /**
          * Hunk
@@ -739,9 +747,15 @@ export interface components {
          * @description What a turn did to one file, from its first state to its last.
          */
         NetTotal: {
-            /** Path */
+            /**
+             * Path
+             * @description Absolute: what requests about the file name.
+             */
             path: string;
-            /** Name */
+            /**
+             * Name
+             * @description For people: relative to the workspace where it lies inside.
+             */
             name: string;
             /** Old Path */
             old_path: string | null;
@@ -761,18 +775,21 @@ export interface components {
             added: number;
             /** Removed */
             removed: number;
-            /** Exact */
-            exact: boolean;
             /**
-             * Counted
-             * @description False: there is no text basis, so there are no counts.
+             * Exact
+             * @description False: the counts are bounds (≈).
              */
-            counted: boolean;
+            exact: boolean;
             /**
              * Facts
              * @description What changed besides lines.
              */
             facts: ("bom_added" | "bom_removed" | "final_newline_added" | "final_newline_removed" | "line_endings_changed" | "made_executable" | "made_not_executable")[];
+            /**
+             * Counted
+             * @description False: there is no text basis, so there are no counts.
+             */
+            counted: boolean;
         };
         /** NewSession */
         NewSession: {
@@ -1140,6 +1157,16 @@ export interface components {
             added: number;
             /** Removed */
             removed: number;
+            /**
+             * Exact
+             * @description False: the counts are about right (≈).
+             */
+            exact: boolean;
+            /**
+             * At Least
+             * @description The counts are lower bounds (≥).
+             */
+            at_least: boolean;
             /**
              * Runs
              * @enum {string}
@@ -1956,7 +1983,7 @@ export interface operations {
             };
         };
     };
-    row_details_api_sessions__session__row_get: {
+    one_row_api_sessions__session__row_get: {
         parameters: {
             query: {
                 /** @description The id of a row. */

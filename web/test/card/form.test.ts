@@ -1,6 +1,37 @@
 import { describe, expect, it } from "vitest";
-import { cardsOf, mustStay } from "../../src/card/form.js";
+import { cardOfFound, cardOfUndo, cardsOf, mustStay, standingIn } from "../../src/card/form.js";
+import type { FoundRow } from "../../src/wire/rows.js";
 import { change, permission, tool } from "../changes.js";
+
+describe("what an undo took back", () => {
+  const found = (paths: string[], reverted: string[]): FoundRow => ({
+    kind: "found",
+    id: "found:1",
+    turn: 1,
+    seq: 1,
+    revision: 1,
+    at: 0,
+    during: [],
+    changes: paths.map((path) => change({ path, provenance: "observed" })),
+    reverted_paths: reverted,
+  });
+
+  it.each([
+    [[], ["applied", "applied"], "applied"],
+    [["/w/b"], ["applied", "reverted"], "applied"],
+    [["/w/a", "/w/b"], ["reverted", "reverted"], "reverted"],
+  ] as const)("looks undone on a card of what was found: %j", (reverted, each, whole) => {
+    const plan = cardOfFound(found(["/w/a", "/w/b"], [...reverted]));
+    expect(plan.changes.map((one) => standingIn(plan, one))).toEqual(each);
+    expect(plan.standing).toBe(whole);
+  });
+
+  it("may be an undo", () => {
+    const { during: _, reverted_paths: __, ...head } = found(["/w/a"], []);
+    const row = { ...head, kind: "revert" as const, call: "u", of: [], reverted: true };
+    expect(cardOfUndo(row).standing).toBe("reverted");
+  });
+});
 
 describe("the cards of a call", () => {
   it("come from the record's changes, whatever the call is called", () => {

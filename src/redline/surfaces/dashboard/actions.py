@@ -11,10 +11,12 @@ from sse_starlette import EventSourceResponse
 
 from redline.surfaces.dashboard import contract as wire
 from redline.surfaces.dashboard.asked import House, Served, Session, place_of
+from redline.surfaces.dashboard.changes import shown_changes
 from redline.surfaces.dashboard.channel import NAME
-from redline.surfaces.dashboard.states import problem
+from redline.surfaces.dashboard.place import text
+from redline.surfaces.dashboard.problems import problem_of
+from redline.surfaces.dashboard.rows import called
 from redline.surfaces.dashboard.stream import subscriptions
-from redline.surfaces.dashboard.wire import called, text
 
 router = APIRouter()
 PING_SECONDS = 15
@@ -54,7 +56,7 @@ async def undo_preview(house: Served, session: Session, selection: wire.UndoSele
     return wire.UndoPreview(
         plan=house.plans.keep(session, plan),
         of=called(plan.of),
-        changes=place_of(room).changes(plan.changes, whole=True),
+        changes=shown_changes(place_of(room), plan.changes, whole=True),
         notes=[text(note) for note in plan.notes],
     )
 
@@ -65,7 +67,7 @@ async def undo(house: Served, session: Session, wanted: wire.Undo) -> wire.UndoD
     room = await house.gateway.open(session)
     done = await room.undo(house.plans.take(session, wanted.plan))
     return wire.UndoDone(
-        turn=done.turn, changes=place_of(room).changes(done.changes), notes=[text(note) for note in done.notes]
+        turn=done.turn, changes=shown_changes(place_of(room), done.changes), notes=[text(note) for note in done.notes]
     )
 
 
@@ -97,6 +99,6 @@ async def submit(house: House, session: str, prompt: str) -> None:
 
     def over(_: asyncio.Task[Any]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            channel.fail(problem(error if isinstance(error, Exception) else RuntimeError(str(error))))
+            channel.fail(problem_of(error if isinstance(error, Exception) else RuntimeError(str(error))))
 
     task.add_done_callback(over)

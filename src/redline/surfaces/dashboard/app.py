@@ -23,7 +23,7 @@ from redline.surfaces.dashboard.contract import Problem, StreamEvents
 from redline.surfaces.dashboard.guard import Access, Guard
 from redline.surfaces.dashboard.hub import Hub
 from redline.surfaces.dashboard.plans import Plans
-from redline.surfaces.dashboard.states import problem
+from redline.surfaces.dashboard.problems import problem_of
 from redline.tools.undo import UndoRefused
 from redline.workspace.store import BytesError
 
@@ -98,7 +98,7 @@ def _answer_errors(api: FastAPI) -> None:
     async def known(_: Request, error: Exception) -> JSONResponse:
         code = str(getattr(error, "code", ""))
         fault = isinstance(error, StoreError | BytesError) and code not in ("BUSY", "AMBIGUOUS")
-        return _answer(_STATUS.get(code, 500 if fault else 409), problem(error))
+        return _answer(_STATUS.get(code, 500 if fault else 409), problem_of(error))
 
     for kind in (GatewayError, StoreError, BytesError, FileError, UndoRefused):
         api.add_exception_handler(kind, known)

@@ -15,8 +15,8 @@ from redline.gateway.room import Room
 from redline.gateway.roster import GatewayError
 from redline.sessions.redaction import Redactor
 from redline.surfaces.dashboard.hub import Hub
+from redline.surfaces.dashboard.place import Place, text
 from redline.surfaces.dashboard.plans import Plans
-from redline.surfaces.dashboard.wire import Place, text
 from redline.transcript.rows import AnyRow, FoundRow, PermissionRow, RevertRow, ToolRow
 
 SESSION_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"

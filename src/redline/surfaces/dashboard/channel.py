@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
 from redline.surfaces.dashboard import contract as wire
+from redline.surfaces.dashboard.place import Place, text
+from redline.surfaces.dashboard.rows import covered_lines, may_fold, shown_row
 from redline.surfaces.dashboard.states import state
-from redline.surfaces.dashboard.wire import Place, covered_lines, may_fold, text
 from redline.transcript.rows import AgentRow, ThoughtRow, TurnEndRow
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ class Channel:
         known = self._encoded.pop(row.id, None)
         if known is None or known[0] != version:
             self._encoded_size -= 0 if known is None else len(known[1])
-            shown = self.place.row(row, covered=covered)
+            shown = shown_row(self.place, row, covered=covered)
             if written is not None:
                 shown = shown.model_copy(update={"text": text(written)})
             known = (version, shown.model_dump_json().encode())

@@ -15,14 +15,15 @@ from pygit2.enums import FileStatus
 from redline.changes.compare import describe, without_basis
 from redline.changes.record import Side
 from redline.surfaces.dashboard import contract as wire
-from redline.surfaces.dashboard.wire import text
+from redline.surfaces.dashboard.changes import shown_change
+from redline.surfaces.dashboard.place import text
 from redline.workspace.logged import as_logged
 
 if TYPE_CHECKING:
     from redline.changes.record import FileChange
     from redline.files.seam import Target
     from redline.sessions.redaction import Redactor
-    from redline.surfaces.dashboard.wire import Place
+    from redline.surfaces.dashboard.place import Place
 
 BASIS = 10 * 2**20
 """Bytes of a side above which no lines are compared: the bound of the diff basis."""
@@ -65,7 +66,7 @@ def file_diff(target: Target, place: Place, redactor: Redactor) -> wire.FileDiff
         path=text(path),
         name=place.name(path),
         state=state,
-        change=None if change is None else place.change(change, whole=True),
+        change=None if change is None else shown_change(place, change, whole=True),
         problem=problem,
     )
 

@@ -10,7 +10,8 @@ from redline.gateway.roster import GatewayError
 from redline.sessions.store import StoreError
 from redline.surfaces.dashboard import contract as wire
 from redline.surfaces.dashboard.channel import Channel, event
-from redline.surfaces.dashboard.states import problem, summary
+from redline.surfaces.dashboard.problems import problem_of
+from redline.surfaces.dashboard.states import summary
 from redline.surfaces.dashboard.stream import SUBSCRIPTION_LIMIT, Stream
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Hub:
                     raise GatewayError("BUSY", "This stream has as many sessions as it can.", "Unsubscribe from some.")
                 channel = await self.channel(one.session)
             except (StoreError, GatewayError) as error:
-                stream.push("", 0, event("reset", wire.StreamReset(session=one.session, problem=problem(error))))
+                stream.push("", 0, event("reset", wire.StreamReset(session=one.session, problem=problem_of(error))))
                 continue
             stream.cursors[one.session] = one.after
             channel.join(stream, one.after)

@@ -12,8 +12,8 @@ from redline.surfaces.dashboard import contract as wire
 from redline.surfaces.dashboard.actions import submit
 from redline.surfaces.dashboard.asked import Before, Served, Session
 from redline.surfaces.dashboard.channel import NAME
+from redline.surfaces.dashboard.place import text
 from redline.surfaces.dashboard.states import agent, state, summary
-from redline.surfaces.dashboard.wire import text
 
 router = APIRouter()
 _RECENT = 20

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redline.surfaces.dashboard import contract as wire
-from redline.surfaces.dashboard.wire import text
+from redline.surfaces.dashboard.place import text
 
 if TYPE_CHECKING:
-    from redline.agents.agent import Stop
     from redline.gateway.gateway import Listed
     from redline.gateway.room import Room
     from redline.gateway.roster import Offer
@@ -47,6 +46,8 @@ def summary(listed: Listed) -> wire.SessionSummary:
         turns=one.turns,
         added=one.added,
         removed=one.removed,
+        exact=one.exact,
+        at_least=one.at_least,
         runs=listed.runs,
     )
 
@@ -62,14 +63,4 @@ def agent(offer: Offer) -> wire.Agent:
         install=offer.install,
         sign_in=offer.sign_in,
         notes=offer.notes,
-    )
-
-
-def problem(error: Exception | Stop) -> wire.Problem:
-    """Of an error of the floors below, which all have a code, a message and a remedy."""
-    return wire.Problem(
-        code=str(getattr(error, "code", "ERROR")),
-        message=text(str(getattr(error, "message", error))),
-        remedy=text(str(getattr(error, "remedy", ""))),
-        lines=[text(str(line)) for line in getattr(error, "lines", ())],
     )

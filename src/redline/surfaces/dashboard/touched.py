@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from redline.changes.compare import blob_id
 from redline.surfaces.dashboard import contract as wire
+from redline.surfaces.dashboard.changes import shown_total
 from redline.transcript.ends import net_files
 from redline.transcript.totals import net_totals
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redline.changes.record import FileChange, Side
-    from redline.surfaces.dashboard.wire import Place
+    from redline.surfaces.dashboard.place import Place
 
 _LIMIT = 32 * 2**20
 """Bytes of a file that are compared."""
@@ -28,9 +29,8 @@ def touched_files(changes: Sequence[FileChange], place: Place) -> list[wire.Touc
     found = []
     for total in net_totals(changes):
         state = last[total.path]
-        found.append(
-            wire.TouchedFile(net=place.net(total), on_disk=_on_disk(Path(total.path), state.side, exists=state.exists))
-        )
+        now = _on_disk(Path(total.path), state.side, exists=state.exists)
+        found.append(wire.TouchedFile(net=shown_total(place, total), on_disk=now))
     return found
 
 

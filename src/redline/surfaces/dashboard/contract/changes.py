@@ -59,8 +59,8 @@ class Hunk(Wire):
     lines: list[str]
 
 
-class Change(Wire):
-    """What happened to one file."""
+class ChangedFile(Wire):
+    """What is said of a file in each change of it, single or net."""
 
     path: str
     """Absolute: what requests about the file name."""
@@ -70,12 +70,19 @@ class Change(Wire):
     old_name: str | None
     operation: Operation
     file_type: FileType
-    provenance: Provenance
-    """`result` and `observed` are on disk; `proposed` and `reported` are not, and are not counted."""
     added: int
     removed: int
     exact: bool
     """False: the counts are bounds (≈)."""
+    facts: list[Fact]
+    """What changed besides lines."""
+
+
+class Change(ChangedFile):
+    """What happened to one file."""
+
+    provenance: Provenance
+    """`result` and `observed` are on disk; `proposed` and `reported` are not, and are not counted."""
     anchored: bool
     """False: no line numbers are known."""
     truncated: bool
@@ -84,7 +91,6 @@ class Change(Wire):
     """What was cut off before it reached us could not be counted: the counts are lower bounds (≥)."""
     redacted: bool
     """Some line is masked."""
-    facts: list[Fact]
     hidden: list[Hidden]
     """Kinds of characters, in the paths and the changed lines, that a reader does not see and should be warned of."""
     before: Side | None
@@ -94,6 +100,13 @@ class Change(Wire):
     """Lines of all recorded hunks, context included."""
     hunks_omitted: bool
     """The row carries a summary only; `GET …/row` has the hunks."""
+
+
+class NetTotal(ChangedFile):
+    """What a turn did to one file, from its first state to its last."""
+
+    counted: bool
+    """False: there is no text basis, so there are no counts."""
 
 
 class Block(Wire):
@@ -109,24 +122,6 @@ class Location(Wire):
     path: str
     name: str
     line: int | None
-
-
-class NetTotal(Wire):
-    """What a turn did to one file, from its first state to its last."""
-
-    path: str
-    name: str
-    old_path: str | None
-    old_name: str | None
-    operation: Operation
-    file_type: FileType
-    added: int
-    removed: int
-    exact: bool
-    counted: bool
-    """False: there is no text basis, so there are no counts."""
-    facts: list[Fact]
-    """What changed besides lines."""
 
 
 class Called(Wire):

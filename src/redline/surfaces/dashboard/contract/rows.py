@@ -101,6 +101,8 @@ class FoundRow(RowHead):
     kind: Literal["found"]
     changes: list[Change]
     during: list[str]
+    reverted_paths: list[str]
+    """Of its changes, the paths that an undo took back: all of them, or a part."""
 
 
 class PlanEntry(Wire):

@@ -44,6 +44,10 @@ class SessionSummary(Wire):
     turns: int
     added: int
     removed: int
+    exact: bool
+    """False: the counts are about right (≈)."""
+    at_least: bool
+    """The counts are lower bounds (≥)."""
     runs: Runs
 
 
