@@ -135,6 +135,10 @@ class Subscription:
         """How many deliveries wait."""
         return len(self._waiting)
 
+    def text_waits(self, row: str) -> bool:
+        """Streamed text of this row was taken, and is still to be delivered."""
+        return any(isinstance(item, _Text) and item.row == row for item in self._waiting)
+
     def add_rows(self, ids: list[str]) -> None:
         if not ids:
             self._add(_Rows())  # the session's state may have changed

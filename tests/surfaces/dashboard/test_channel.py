@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from redline.gateway.archive import Archive
@@ -136,6 +136,7 @@ class Writer:
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(STEPS)
+@example([("say", "a", "x"), ("pause",), ("say", "a", "x"), ("commit", "a"), ("break", 0, False)])
 def test_every_tab_ends_with_what_the_log_says(steps: list[tuple[Any, ...]]) -> None:
     asyncio.run(_played(steps))
 

@@ -194,8 +194,9 @@ class Channel:
         live = self._live.get(row.id)
         if live is None or not isinstance(row, AgentRow | ThoughtRow) or live.length == len(row.text):
             return None
-        if live.length < len(row.text):  # a piece was dropped on the way here
-            live.pieces, live.length, live.sent = [row.text], len(row.text), 1
+        if live.length < len(row.text):
+            if not self._subscription.text_waits(row.id):  # a piece was dropped on the way here
+                live.pieces, live.length, live.sent = [row.text], len(row.text), 1
             return None
         return live.whole()
 
