@@ -203,6 +203,9 @@ def test_the_data_folder_is_private(redline: CommandLine) -> None:
         (("run", " ", "--model", "script:x"), 2, ("empty",)),
         (("run", "x", "--model", "script:/nowhere.toml"), 2, ("/nowhere.toml", "scripted-model")),
         (("run", "x", "--model", "m", "-C", "/nowhere"), 2, ("/nowhere",)),
+        (("run", "x", "--model", "m", "-C", "x" * 300), 2, ("xxx", "is not a folder")),
+        (("run", "x", "--model", "m", "-C", "~nobody-of-that-name"), 2, ("~nobody", "is not a folder")),
+        (("run", "x", "--model", "m", "-C", "circle"), 2, ("circle", "is not a folder")),
         (("run", "x", "--approval", "maybe"), 2, ("approval", "ask")),
         (("frobnicate",), 2, ("frobnicate",)),
     ],
@@ -210,6 +213,7 @@ def test_the_data_folder_is_private(redline: CommandLine) -> None:
 def test_errors_say_what_is_wrong_and_what_to_do(
     redline: CommandLine, arguments: tuple[str, ...], exit_code: int, words: tuple[str, ...]
 ) -> None:
+    (redline.workspace / "circle").symlink_to("circle")
     done = redline(*arguments)
     assert done.returncode == exit_code, done.stdout + done.stderr
     for word in words:
@@ -246,6 +250,20 @@ def test_config_says_where_each_value_comes_from(redline: CommandLine) -> None:
     assert "model" in wrong.stderr
     file.write_text("model = \n")
     assert redline("config", REDLINE_CONFIG=str(file)).returncode == 2
+
+
+def test_a_folder_of_the_configuration_is_a_folder_that_can_be(redline: CommandLine, tmp_path: Path) -> None:
+    def shown(**environment: str) -> dict[str, object]:
+        rows = json.loads(redline("config", "--json", **environment).stdout)["settings"]
+        return {row["name"]: row["value"] for row in rows}
+
+    assert shown(REDLINE_DATA="~/kept", HOME=str(tmp_path))["data"] == str(tmp_path / "kept")
+    assert shown(REDLINE_PROMPT="")["prompt"] is None
+    for data in ("", "~nobody-of-that-name/kept"):
+        refused = redline("sessions", REDLINE_DATA=data)
+        assert refused.returncode == 2, refused.stdout + refused.stderr
+        assert "REDLINE_DATA" in refused.stderr
+        assert "Traceback" not in refused.stderr
 
 
 def test_formatters_are_configured_in_the_file_or_in_the_environment(redline: CommandLine) -> None:

@@ -174,3 +174,10 @@ async def test_listeners_hear_of_what_every_process_does(made: Parlour) -> None:
         await made.archive.delete(session)
         await until(lambda: gone == [session])
         leave()
+
+
+@pytest.mark.parametrize("name", ["/" + "x" * 300, "~nobody-of-that-name", "/a\0b", "relative", "", "/nowhere"])
+async def test_what_can_be_no_folder_is_told_of_any_name(made: Parlour, name: str) -> None:
+    async with gateway(made) as house:
+        with pytest.raises(GatewayError, match="FOLDER"):
+            await house.start(name, "", made.script([step("Hello.")]), source="c")

@@ -82,7 +82,7 @@ def _backing(config: Config, foreign: Foreign | None, mode: str, model: str, opt
 def _archive(config: Config) -> Archive:
     from redline.gateway.archive import Archive
 
-    return Archive.open(config.data.expanduser(), file_limit=config.file_limit, cap=config.store_limit)
+    return Archive.open(config.data, file_limit=config.file_limit, cap=config.store_limit)
 
 
 def _builtin(config: Config, archive: Archive) -> Backing:

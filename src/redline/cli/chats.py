@@ -78,12 +78,12 @@ async def chats(config: Config, gateway: Gateway, names: Collection[str]) -> Asy
     from redline.surfaces.chat.places import Places
 
     try:
-        places = Places.open(config.data.expanduser())
+        places = Places.open(config.data)
     except sqlite3.Error as error:
         raise Failure(
             4,
             "CHAT_DB",
-            f"{config.data.expanduser() / 'chat.db'} cannot be used: {error}.",
+            f"{config.data / 'chat.db'} cannot be used: {error}.",
             "Mend it, or delete it: then Redline only forgets which messages it posted.",
         ) from error
     tried = {name: asyncio.get_running_loop().create_future() for name in names}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 
 from redline.cli.chat_config import ChatConfig, DiscordConfig, SlackConfig, TelegramConfig
 from redline.cli.failure import Failure
@@ -71,6 +71,24 @@ class Config(BaseModel):
     slack: SlackConfig = Field(SlackConfig(), description="Slack; docs/slack.md.")
     discord: DiscordConfig = Field(DiscordConfig(), description="Discord; docs/discord.md.")
     telegram: TelegramConfig = Field(TelegramConfig(), description="Telegram; docs/telegram.md.")
+
+    @field_validator("data", "prompt", mode="before")
+    @classmethod
+    def _named(cls, value: object, info: ValidationInfo) -> object:
+        """What a newly written file says of `prompt`, "", is none; of `data` it would be the current folder."""
+        if value != "":
+            return value
+        if info.field_name == "data":
+            raise ValueError("it names no folder")
+        return None
+
+    @field_validator("data", "prompt")
+    @classmethod
+    def _from_home(cls, value: Path | None) -> Path | None:
+        try:
+            return None if value is None else value.expanduser()
+        except RuntimeError as error:
+            raise ValueError("there is no user of that name") from error
 
     @field_validator("formatters", mode="before")
     @classmethod

@@ -32,9 +32,8 @@ _MISSING = ("NO_SESSION", "AMBIGUOUS")
 async def opened(config: Config) -> AsyncIterator[Archive]:
     """The archive, closed at the end; what goes wrong with it inside becomes a `Failure`."""
     with said():
-        data = config.data.expanduser()
-        archive = Archive.open(data, file_limit=config.file_limit, cap=config.store_limit)
-        _log_to(data / "redline.log")
+        archive = Archive.open(config.data, file_limit=config.file_limit, cap=config.store_limit)
+        _log_to(config.data / "redline.log")
         try:
             yield archive
         finally:
@@ -112,10 +111,13 @@ def said() -> Iterator[None]:
 def folder_of(named: Path | None) -> Path:
     """The workspace: the named folder or the current one, made absolute. Raises `Failure` if it is none."""
     try:
-        folder = Path(named).expanduser().resolve() if named is not None else Path.cwd().resolve()
+        folder = (Path.cwd() if named is None else Path(named).expanduser()).resolve()
+        is_folder = folder.is_dir()
     except FileNotFoundError:
         raise Failure(2, "FOLDER", "The current folder does not exist any more.", "Go to one that does.") from None
-    if not folder.is_dir():
+    except (OSError, RuntimeError):  # a name that is too long, a circle of links, the home of nobody
+        folder, is_folder = Path(named or ""), False
+    if not is_folder:
         raise Failure(2, "FOLDER", f"{folder} is not a folder.", "Name one that exists.")
     return folder
 

@@ -75,7 +75,7 @@ async def _serve(
     check(wanted.host, token=token)
     async with opened(config) as archive:
         bound = listen(wanted.host, wanted.port)
-        kept = _token(config.data.expanduser() / TOKEN_FILE) if token else None
+        kept = _token(config.data / TOKEN_FILE) if token else None
         access = replace(wanted, port=bound.getsockname()[1], token=kept)
         where = address(bound, access)
         gateway = Gateway(archive, ConfiguredRoster(config), builtin_toolset().by_name)

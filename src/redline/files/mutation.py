@@ -221,7 +221,7 @@ def _refuse_taken(roots: Roots, target: Target, to: Target) -> None:
         same_entry = (
             to.real.parent == target.real.parent
             and to.real.name.casefold() == target.real.name.casefold()
-            and all(entry.name != to.real.name for entry in os.scandir(folder.fd))
+            and not _lists(folder, to.real.name)
         )
         if not same_entry:
             raise FileError(
@@ -229,6 +229,12 @@ def _refuse_taken(roots: Roots, target: Target, to: Target) -> None:
             )
     finally:
         folder.close()
+
+
+def _lists(folder: Folder, name: str) -> bool:
+    """It holds an entry of exactly this name."""
+    with os.scandir(folder.fd) as entries:
+        return any(entry.name == name for entry in entries)
 
 
 def _refuse_moved(folder: Folder) -> None:

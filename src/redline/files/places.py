@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -91,7 +92,7 @@ class Roots:
                 f"{shown(path)} leads to {shown(real)}, outside the workspace {shown(self.paths[0])}.",
                 "Use a path inside the workspace.",
             )
-        if not link and real.is_symlink():
+        if not link and _is_link(real):
             raise FileError(
                 "NOT_REGULAR", f"{shown(path)} is a link that leads in a circle.", "Name the file that is meant."
             )
@@ -165,3 +166,13 @@ class Roots:
         if not stat.S_ISDIR(kind):
             return FileError("NOT_REGULAR", f"{shown(here)} is not a folder.", "Choose a path below a folder.")
         return failure(error, here)
+
+
+def _is_link(path: Path) -> bool:
+    """Raises `OSError` for a name that the system does not take, as `Path.is_symlink` does not from Python 3.14 on."""
+    try:
+        return stat.S_ISLNK(os.lstat(path).st_mode)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return False
+        raise

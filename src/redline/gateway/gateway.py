@@ -217,11 +217,15 @@ def _fits(summary: Summary, words: Sequence[str]) -> bool:
 
 
 def existing_folder(named: str | Path) -> Path:
-    """Where a session may work. Raises `GatewayError` FOLDER."""
-    path = Path(named).expanduser()
+    """Where a session may work, with links followed. Raises `GatewayError` FOLDER."""
+    try:
+        path = Path(named).expanduser()
+        real = Path(os.path.realpath(path))
+        is_folder = real.is_dir()
+    except (OSError, RuntimeError, ValueError):  # a name that is too long; the home of nobody; a NUL
+        path, is_folder = Path(named), False
     if not path.is_absolute() or "\0" in str(path):
         raise GatewayError("FOLDER", f"{str(named)!r} is not an absolute path.", "Name the folder from the root, or ~.")
-    real = Path(os.path.realpath(path))
-    if not real.is_dir():
+    if not is_folder:
         raise GatewayError("FOLDER", f"{path} is not a folder.", "Name one that exists.")
     return real
