@@ -55,7 +55,7 @@ async def _writers(file: Path, count: int, events: int) -> AsyncIterator[list[as
 
 async def test_many_processes_and_a_reader_in_a_transaction_lose_nothing(tmp_path: Path) -> None:
     file = tmp_path / "log.db"
-    SqliteStore.open(file)
+    await SqliteStore.open(file).close()
     reader = sqlite3.connect(file, isolation_level=None)
     events = 120
     async with _writers(file, WRITERS, events) as writers:

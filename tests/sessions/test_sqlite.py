@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -61,7 +61,7 @@ async def test_a_folder_of_the_user_keeps_its_mode(tmp_path: Path) -> None:
 async def test_rows_are_plain_and_can_be_queried(open_store: OpenStore, file: Path) -> None:
     store = await open_store()
     await store.append([event("s", 1, "assistant/message", text="Grüße")], durable=True)
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection:
         row = connection.execute(
             "SELECT session, seq, v, type, data, json_extract(data, '$.text') FROM events"
         ).fetchone()
@@ -191,9 +191,8 @@ class TestOpening:
 
     async def test_an_older_file_is_brought_up_to_date_with_its_events(self, tmp_path: Path) -> None:
         """The first version as it was released; it must open for ever."""
-        with sqlite3.connect(tmp_path / "log.db") as connection:
+        with closing(sqlite3.connect(tmp_path / "log.db")) as connection:
             connection.executescript((Path(__file__).parent / "schema_1.sql").read_text())
-        connection.close()
         store = SqliteStore.open(tmp_path / "log.db")
         items = await store.read("20260101-120000-abcdef")
         assert [(item.seq, item.type) for item in items if isinstance(item, Event)] == [
@@ -213,7 +212,7 @@ class TestOpening:
             "about": {"path": "/w/a", "exact": False},
             "least": {"path": "/w/a", "file_type": "unknown"},
         }
-        with sqlite3.connect(tmp_path / "log.db") as connection:
+        with closing(sqlite3.connect(tmp_path / "log.db")) as connection, connection:
             connection.executescript((Path(__file__).parent / "schema_1.sql").read_text())
             for name, change in said.items():
                 data = json.dumps({"changes": [change]}, separators=(",", ":"))
@@ -222,7 +221,6 @@ class TestOpening:
                     " added, removed, closed) VALUES (?, '', '', '', 1, 1, 1, 0, 1, 1, 0)", (name,)
                 )  # fmt: skip
                 connection.execute("INSERT INTO events VALUES (?, 1, 1, 1, 'tool/result', ?)", (name, data))
-        connection.close()
         store = SqliteStore.open(tmp_path / "log.db")
         found = {one.session: (one.exact, one.at_least) for one in await store.sessions()}
         assert {name: found[name] for name in said} == {
@@ -233,10 +231,10 @@ class TestOpening:
 
 class TestMigrations:
     @pytest.fixture
-    def connection(self, tmp_path: Path) -> sqlite3.Connection:
-        connection = sqlite3.connect(tmp_path / "log.db", isolation_level=None)
-        connection.execute("PRAGMA journal_mode = WAL")
-        return connection
+    def connection(self, tmp_path: Path) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            yield connection
 
     def test_each_runs_once_in_order(self, connection: sqlite3.Connection) -> None:
         migrate(connection)
@@ -289,6 +287,8 @@ class TestMigrations:
         assert len(made) == 1, "the other was there in the middle of the look"
         migrate(making)
         assert require_known(looking) == len(MIGRATIONS)
+        looking.close()
+        making.close()
 
     async def test_many_that_open_a_new_file_together_all_succeed(self, tmp_path: Path) -> None:
         stores = await asyncio.gather(
@@ -320,7 +320,8 @@ class TestFullDisk:
         store._writer._connection.execute("PRAGMA max_page_count = 1000000")
         await store.append([event("s", 2, text="x" * 100_000)], durable=True)
         assert [item.seq for item in await store.read("s")] == [1, 2]
-        assert sqlite3.connect(file).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        with closing(sqlite3.connect(file)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 async def test_a_deleted_secret_is_gone_from_the_files(open_store: OpenStore, file: Path) -> None:
