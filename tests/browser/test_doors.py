@@ -156,4 +156,5 @@ def test_file_answers_stay_inside_the_folder_and_away_from_secrets(visit: Callab
         assert answer.status == 403, (path, answer.text())
         assert answer.json()["code"] == "OUTSIDE_WORKSPACE"
     shown = visitor.ask("GET", f"/api/file-diff?session={session}&path=.env")
+    assert (shown.status, shown.json()["code"]) == (403, "SECRET_FILE")
     assert "ghp_" not in shown.text()

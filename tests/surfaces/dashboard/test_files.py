@@ -115,6 +115,23 @@ async def test_a_secret_is_masked_wherever_it_is_shown_and_true_in_the_patch(fre
     assert KEY.encode() in await patch(free, session)
 
 
+async def test_a_file_of_secrets_is_not_shown_around_its_change(free: House) -> None:
+    file = free.workspace / ".env"
+    file.write_bytes(b"PHRASE is correct horse\nMODE=old\n" + b"# more\n" * 9 + b"the last line\n")
+    read = step("", call("read", path="{workspace}/.env"))
+    change = call("edit", path="{workspace}/.env", old_string="MODE=old", new_string="MODE=new")
+    session = await worked(free, read, step("", change))
+    (row,) = (row for row in await free.rows(session) if row["kind"] == "tool" and row["changes"])
+    assert "+MODE=new" in row["changes"][0]["hunks"][0]["lines"], "the card goes on as the log has it"
+    asked = {"row": row["id"], "path": str(file)}
+    refused = await free.client.get(f"/api/sessions/{session}/sides", params=asked)
+    assert (refused.status_code, refused.json()["code"]) == (403, "SECRET_FILE")
+    net = await free.get(f"sessions/{session}/net", turn=1, path=str(file))
+    assert net["sides"] == {"path": str(file), "available": False, "masked": False, "old": None, "new": None}
+    assert "the last line" not in str(net)
+    assert "+MODE=new" in net["change"]["hunks"][0]["lines"]
+
+
 async def test_the_net_change_of_a_turn_goes_from_first_to_last(free: House) -> None:
     file = free.workspace / "f.txt"
     file.write_bytes(BEFORE)

@@ -144,11 +144,36 @@ async def test_a_secret_in_a_file_is_masked(house: House) -> None:
     session = await house.begin([step("ok")])
     pygit2.init_repository(house.workspace)
     key = "AKIA" + "Z7WQ3LMK9XPT2VBN"
-    (house.workspace / ".env").write_text(f"AWS_ACCESS_KEY_ID={key}\n")
-    answer = await house.get("file-diff", session=session, path=".env")
+    (house.workspace / "settings.ini").write_text(f"aws_access_key_id = {key}\n")
+    answer = await house.get("file-diff", session=session, path="settings.ini")
     assert answer["state"] == "untracked"
     assert key not in str(answer)
     assert answer["change"]["redacted"] is True
+
+
+async def test_a_file_of_secrets_is_refused_whatever_leads_to_it(house: House) -> None:
+    session = await house.begin([step("ok")])
+    repository = pygit2.init_repository(house.workspace)
+    body = "\n".join("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"[at:] for at in range(3))
+    key = f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"
+    plain = "the word is swordfish\n"
+    files = {".env": plain, "app/.env.local": plain, "id_ed25519": plain, ".aws/credentials": plain, "server.pem": key}
+    for name, content in {**files, "rotated.pem": key}.items():
+        (house.workspace / name).parent.mkdir(exist_ok=True)
+        (house.workspace / name).write_text(content)
+    (house.workspace / "notes.txt").symlink_to(".env")
+    (house.workspace / "cloud").symlink_to(".aws")
+    repository.index.add("rotated.pem")
+    who = pygit2.Signature("a", "a@example.org")
+    repository.create_commit("HEAD", who, who, "so far", repository.index.write_tree(), [])
+    (house.workspace / "rotated.pem").write_text("it was here\n")
+    for path in (*files, "rotated.pem", "notes.txt", "cloud/credentials", str(house.workspace / ".env"), "x/../.env"):
+        refused = await house.client.get("/api/file-diff", params={"session": session, "path": path})
+        assert (refused.status_code, refused.json()["code"]) == (403, "SECRET_FILE"), path
+        assert "swordfish" not in refused.text
+        assert "MIIEv" not in refused.text
+    shown = await house.get("file-diff", session=session, path=".env.example")
+    assert shown["state"] == "clean"
 
 
 def test_another_address_needs_a_token() -> None:

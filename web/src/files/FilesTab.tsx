@@ -79,7 +79,8 @@ function Touched({ session, file, look }: { session: string; file: TouchedFile; 
     };
   }, [session, net.path, look, file]);
   const change = live?.change ?? null;
-  const state = problem !== null ? "failed" : live?.state;
+  const secret = problem?.code === "SECRET_FILE";
+  const state = secret ? "secret" : problem !== null ? "failed" : live?.state;
   const words = { same: t.stillThere, changed: t.changedSince, missing: t.missing, unknown: t.unknown };
   return (
     <div class="touched" data-path={net.path} data-git={state} data-on-disk={file.on_disk} data-open={open}>
@@ -107,11 +108,11 @@ function Touched({ session, file, look }: { session: string; file: TouchedFile; 
           {words[file.on_disk]}
         </span>
         <span data-part="git-state">
-          {t.git} {state === undefined ? t.looking : t.states[state]}{" "}
+          {!secret && t.git} {state === undefined ? t.looking : t.states[state]}{" "}
           {change !== null && <Counts counts={countsOf(change)} />}
         </span>
       </p>
-      {(problem ?? live?.problem) != null && <ProblemNote problem={(problem ?? live?.problem) as Problem} />}
+      {!secret && (problem ?? live?.problem) != null && <ProblemNote problem={(problem ?? live?.problem) as Problem} />}
       {open && change !== null && (
         <div class="file-body">
           <Warnings change={change} />

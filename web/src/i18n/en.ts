@@ -301,6 +301,7 @@ export const en = {
       untracked: "not tracked by git",
       not_in_git: "not in a git repository",
       failed: "git could not say",
+      secret: "a file of secrets: not shown here",
     },
     stillThere: "the agent’s change is still on disk",
     changedSince: "changed on disk since the agent’s change",

@@ -634,7 +634,7 @@ export interface components {
         };
         /**
          * FileDiff
-         * @description The live `git diff HEAD` of one file.
+         * @description The live `git diff HEAD` of one file. A file of secrets has none: the request is refused with SECRET_FILE.
          */
         FileDiff: {
             /** Path */
@@ -1210,7 +1210,7 @@ export interface components {
             path: string;
             /**
              * Available
-             * @description False: the bytes are not kept, are no text or are too large to show.
+             * @description False: the bytes are not kept, are no text, are too large to show, or the file is one of secrets.
              */
             available: boolean;
             /**

@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 _STATUS: Mapping[str, int] = {
     "NO_SESSION": 404, "NO_ROW": 404, "NO_FILE": 404, "NO_IMAGE": 404, "NO_STREAM": 404, "NO_PLAN": 404,
     "NOT_FOUND": 404, "NO_TURN": 404,
-    "OUTSIDE_WORKSPACE": 403,
+    "OUTSIDE_WORKSPACE": 403, "SECRET_FILE": 403,
     "STOPPING": 503, "NO_SPACE": 507,
 }  # fmt: skip
 """Of a code. Of others: 409 where what was asked for cannot be done as things are, 500 where the store failed; 422 says

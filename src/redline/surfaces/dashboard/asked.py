@@ -14,6 +14,7 @@ from redline.gateway.gateway import Gateway
 from redline.gateway.room import Room
 from redline.gateway.roster import GatewayError
 from redline.sessions.redaction import Redactor
+from redline.sessions.secret_files import is_secret_file
 from redline.surfaces.dashboard.hub import Hub
 from redline.surfaces.dashboard.place import Place, text
 from redline.surfaces.dashboard.plans import Plans
@@ -72,6 +73,15 @@ def changes_of(row: AnyRow) -> list[FileChange]:
             return list(row.changes)
         case _:
             return []
+
+
+def require_shown(path: str, *contents: bytes | None) -> None:
+    """Raises `GatewayError` SECRET_FILE for a file that no endpoint shows as a whole."""
+    if is_secret_file(path, *contents):
+        raise GatewayError(
+            "SECRET_FILE", "This file holds secrets, by its name or its content, so it is not shown here.",
+            "Look at it in an editor of your own.",
+        )  # fmt: skip
 
 
 def of_path(changes: list[FileChange], path: str) -> list[FileChange]:

@@ -15,6 +15,7 @@ from pygit2.enums import FileStatus
 from redline.changes.compare import describe, without_basis
 from redline.changes.record import Side
 from redline.surfaces.dashboard import contract as wire
+from redline.surfaces.dashboard.asked import require_shown
 from redline.surfaces.dashboard.changes import shown_change
 from redline.surfaces.dashboard.place import text
 from redline.workspace.logged import as_logged
@@ -51,8 +52,11 @@ class _NoFileError(Exception):
 
 
 def file_diff(target: Target, place: Place, redactor: Redactor) -> wire.FileDiff:
-    """Blocks. Never raises: what goes wrong is the answer `failed`."""
+    """Blocks. What goes wrong is the answer `failed`. Raises `GatewayError` SECRET_FILE only: nothing is said of such a
+    file."""
     path = os.fspath(target.path)
+    require_shown(path)
+    require_shown(os.path.realpath(path))
     state: State | Literal["failed"] = "failed"
     change, problem = None, None
     try:
@@ -81,6 +85,7 @@ def _looked_up(path: Path, redactor: Redactor) -> tuple[State, FileChange | None
     if (head is None and now is None) or (head is not None and now is not None and status == FileStatus.CURRENT):
         return "clean", None
     before, after = None if head is None else head.data, None if now is None else now.data
+    require_shown(str(path), before, after)
     if head is not None and now is not None and (before is None or after is None):
         change = without_basis(str(path), "modify", head.side, now.side, provenance="observed")
     elif (head is not None and before is None) or (now is not None and after is None):

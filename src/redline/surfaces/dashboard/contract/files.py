@@ -51,7 +51,7 @@ class TouchedFiles(Wire):
 
 
 class FileDiff(Wire):
-    """The live `git diff HEAD` of one file."""
+    """The live `git diff HEAD` of one file. A file of secrets has none: the request is refused with SECRET_FILE."""
 
     path: str
     name: str
@@ -67,7 +67,7 @@ class Sides(Wire):
 
     path: str
     available: bool
-    """False: the bytes are not kept, are no text or are too large to show."""
+    """False: the bytes are not kept, are no text, are too large to show, or the file is one of secrets."""
     masked: bool
     """Secrets are masked, so line contents differ from the disk."""
     old: str | None
