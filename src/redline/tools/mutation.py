@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from redline.changes.codec import quoted_beside, to_json
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
+from redline.tools.intent import to_event
 from redline.tools.proposal import refuse_masks, unkept
 from redline.tools.tool import Step, ToolError
 from redline.tools.verdict import Verdict, judge, look_at, places
@@ -170,21 +170,7 @@ class Journal:
                 change = await self.recorder.change(outcome, "result")
             finally:
                 lost = unkept(outcome, await _kept(storing))
-            data = {
-                "turn": turn,
-                "call": call,
-                "operation": outcome.operation,
-                "path": outcome.target.key,
-                "real": outcome.target.key,
-                **quoted_beside("path", outcome.target.key),
-                **quoted_beside("real", outcome.target.key),
-                **_moved(outcome),
-                "before": _blob(outcome.before),
-                "after": _blob(outcome.after),
-                "kept": lost is None,
-                "change": to_json(change),
-                **facts,
-            }
+            data = to_event(outcome, change, turn, call, kept=lost is None, facts=facts)
             await self.log.append("file/intent", data, durable=True)
         except StoreError as error:
             raise ToolError(error.code, f"{error.message} The file is untouched.", error.remedy) from error
@@ -250,14 +236,6 @@ class _Intent:
 
 def _blob(content: Content | None) -> Blob | None:
     return None if content is None else content.blob
-
-
-def _moved(outcome: Outcome) -> dict[str, Any]:
-    moved = outcome.moved_to
-    if moved is None:
-        return {}
-    real = {"real": moved.key, **quoted_beside("real", moved.key)}
-    return {"moved_to": moved.key, **quoted_beside("moved_to", moved.key), "moved": real}
 
 
 async def to_its_end(work: Awaitable[T]) -> T:
