@@ -14,6 +14,7 @@ from redline.changes.compare import blob_id, compare
 from redline.changes.reverse import Conflict, take_back
 from redline.files.error import FileError
 from redline.files.seam import Blob, Delete, Files, Move, Target, WriteBytes
+from redline.tools.refusal import UndoRefused, changed, not_kept
 from redline.tools.tool import Step
 from redline.workspace.logged import as_logged
 from redline.workspace.store import FILE_LIMIT
@@ -24,28 +25,6 @@ if TYPE_CHECKING:
     from redline.changes.record import FileChange, Hunk, Side
     from redline.sessions.redaction import Redactor
     from redline.tools.standing import Made, Taken
-
-_SHOWN_LINES = 40
-"""Lines of a refusal that are shown, of each file."""
-_SHOWN_PLACES = 10
-"""Changed places that a refusal names by their numbers."""
-
-
-class UndoRefused(Exception):  # noqa: N818 - it is what people call it
-    """The files are as they were.
-
-    `code`: NOTHING_TO_UNDO, CHANGED (the lines have been changed since), EXISTS, MISSING, NOT_KEPT (the bytes are not
-    in the store), NOT_TEXT, NOT_ONE, NO_HUNK, or the code of a `FileError` or of the store.
-    """
-
-    def __init__(self, code: str, message: str, remedy: str, lines: Sequence[str] = ()) -> None:
-        super().__init__(f"{code}: {message} {remedy}")
-        self.code = code
-        self.message = message
-        self.remedy = remedy
-        self.lines: Sequence[str] = tuple(lines)
-        """What stands in the way, as hunk lines under `path:line`, from the state that the change left to the current
-        one; secrets masked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +138,7 @@ class Rewind:
     def _restore(self, change: FileChange, slot: _Slot) -> None:
         before = change.before
         if before is None:
-            raise _not_kept(change)
+            raise not_kept(change)
         if slot.now is not None:
             if slot.now.blob == before.blob and slot.now.link == _is_link(change):
                 self.notes.append(f"{slot.path} is there again already.")
@@ -182,7 +161,7 @@ class Rewind:
         now = self._present(slot)
         before, after = change.before, change.after
         if before is None or after is None:
-            raise _not_kept(change)
+            raise not_kept(change)
         if now.link != _is_link(change):
             raise self._changed(change, now, f"is {'a link' if now.link else 'no link'} by now")
         executable = before.executable if now.executable == after.executable else now.executable
@@ -207,7 +186,7 @@ class Rewind:
                 return known
             state = None if self._cleared(path) is not None else await self._state(place)
         except FileError as error:
-            raise UndoRefused(error.code, error.message, error.remedy) from error
+            raise UndoRefused.of(error) from error
         slot = self._slots[place.key] = _Slot(place, state, state)
         return slot
 
@@ -242,7 +221,7 @@ class Rewind:
         try:
             return take_back(now.data, before, after)
         except Conflict as conflict:
-            raise self._refusal(
+            raise changed(
                 change,
                 self._masked(change, conflict.hunks, after, now.data),
                 "the lines of the change have themselves been changed since",
@@ -250,64 +229,24 @@ class Rewind:
 
     def _bytes(self, side: Side | None, now: _State | None, change: FileChange) -> bytes:
         if side is None:
-            raise _not_kept(change)
+            raise not_kept(change)
         if now is not None and now.blob == side.blob and now.data is not None:
             return now.data
         data = self._bytes_of(side.blob)
         if data is None:
-            raise _not_kept(change)
+            raise not_kept(change)
         return data
 
     def _changed(self, change: FileChange, now: _State, what: str) -> UndoRefused:
         after = self._bytes_of(change.after.blob) if change.after is not None else None
         if change.file_type != "text" or after is None or now.data is None:
-            return self._refusal(change, (), what)
-        return self._refusal(change, self._masked(change, compare(after, now.data), after, now.data), what)
+            return changed(change, (), what)
+        return changed(change, self._masked(change, compare(after, now.data), after, now.data), what)
 
     def _masked(self, change: FileChange, hunks: Sequence[Hunk], left: bytes, now: bytes) -> Sequence[Hunk]:
         """Hunks that lead from what the change left to what is there now, without the secrets of either text."""
         since = replace(change, operation="modify", hunks=tuple(hunks), before=None, after=None)
         return as_logged(since, left, now, self._redactor).hunks
-
-    def _refusal(self, change: FileChange, hunks: Sequence[Hunk], what: str) -> UndoRefused:
-        places = [place for hunk in hunks for place in _places(hunk)]
-        where = f" ({_few(places)})" if places else ""
-        lines = []
-        for hunk in hunks:
-            lines += [f"{change.path}:{max(hunk.new_start, 1)}", *hunk.lines]
-        remedy = "Undo what came after it first, or mend the file by hand."
-        return UndoRefused("CHANGED", f"{change.path}: {what}{where}.", remedy, lines[:_SHOWN_LINES])
-
-
-def _places(hunk: Hunk) -> Iterator[str]:
-    """The line numbers of each changed place as the file is now, without the context; of what was taken out, the line
-    before it."""
-    number, first, last = hunk.new_start + (hunk.new_lines == 0), 0, 0
-    for line in (*hunk.lines, " "):
-        if line[0] == " ":
-            if first:
-                yield str(first) if last <= first else f"{first} to {last}"
-            first = last = 0
-            number += 1
-        elif line[0] == "+":
-            first, last = (number if not last else first), number
-            number += 1
-        else:
-            first = first or max(number - 1, 1)
-
-
-def _few(places: Sequence[str]) -> str:
-    one = len(places) == 1 and " " not in places[0]
-    more = len(places) - _SHOWN_PLACES
-    return f"line{'' if one else 's'} {', '.join(places[:_SHOWN_PLACES])}" + (f" and {more} more" if more > 0 else "")
-
-
-def _not_kept(change: FileChange) -> UndoRefused:
-    return UndoRefused(
-        "NOT_KEPT",
-        f"{change.path}: its bytes are not in the store, so it cannot be taken back.",
-        "What it held before must come from somewhere else: a copy, or git.",
-    )
 
 
 def _steps_of(slot: _Slot) -> Iterator[tuple[Step, Blob, list[Taken]]]:

@@ -8,7 +8,6 @@ recovered like any other, and an undo is a change that can itself be undone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redline.changes.codec import to_json
@@ -18,8 +17,9 @@ from redline.files.seam import Blob, Content, Delete, Files, Move, Outcome, Writ
 from redline.tools.landed import inverse, net
 from redline.tools.mutation import Journal, Landed, to_its_end
 from redline.tools.recorder import Recorder
+from redline.tools.refusal import UndoRefused as UndoRefused
+from redline.tools.refusal import nothing, overtaken
 from redline.tools.rewind import Rewind
-from redline.tools.rewind import UndoRefused as UndoRefused
 from redline.tools.standing import NO_CALL, History, Made, Taken, along_path
 from redline.tools.tool import Step, ToolError
 
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from redline.sessions.log import SessionLog
     from redline.sessions.redaction import Redactor
     from redline.workspace.store import ByteStore
-
-_SHOWN_FILES = 5
-"""Changed files that a refusal names, where the one that was asked for is none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +90,7 @@ async def plan_undo(
     if hunk is not None and len(chosen) != 1:
         raise UndoRefused("NOT_ONE", "A hunk can be chosen of one change only.", "Name the call and the file.")
     if not chosen:
-        raise _nothing(history, files, turn, path, names, call)
+        raise nothing(history, files, turn, path, names, call)
     rewind = Rewind(files, redactor, lambda blob: store.get(log.session, blob))
     recorder = Recorder(redactor)
     await _take_back(rewind, chosen, hunk)
@@ -106,7 +103,7 @@ async def plan_undo(
                 _foreseen(files, step) if _is_under(step, cleared) else files.preview(step.target, step.action)
             )
         except FileError as error:
-            raise UndoRefused(error.code, error.message, error.remedy) from error
+            raise UndoRefused.of(error) from error
         if isinstance(step.action, Delete):
             cleared.add(step.target.key)
         changes.append(await recorder.change(outcome, "proposed"))
@@ -151,10 +148,10 @@ async def _require_as_planned(plan: UndoPlan, files: Files) -> None:
                 there = (await files.preview(step.target, Delete())).before
             except FileError as error:
                 if error.code != "NOT_FOUND":
-                    raise UndoRefused(error.code, error.message, error.remedy) from error
+                    raise UndoRefused.of(error) from error
                 there = None
             if ("" if there is None else there.blob) != planned.expected:
-                raise _overtaken(step)
+                raise overtaken(step)
         done.update(_paths(step))
 
 
@@ -181,7 +178,8 @@ async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undon
                 check_masks=False,
             )
     except (FileError, ToolError) as error:
-        refusal = _refused(error, planned.step)
+        # To the person who saw the plan, and not to an agent that has read the file.
+        refusal = overtaken(planned.step) if error.code == "STALE" else UndoRefused.of(error)
         stuck = await _put_back(journal, turn, call, landed)
         taken = [one for planned in plan.steps if planned.step.target.key in stuck for one in planned.takes]
         notes += [f"{path} was taken back and could not be put back again." for path in stuck]
@@ -223,18 +221,6 @@ async def _foreseen(files: Files, step: Step) -> Outcome:
 
 def _content(data: bytes, executable: bool = False) -> Content:
     return Content(blob_id(data), len(data), executable, data)
-
-
-def _refused(error: FileError | ToolError, step: Step) -> UndoRefused:
-    """A file that has changed since the plan is said to the person who saw it, and not to an agent that has read it."""
-    if error.code != "STALE":
-        return UndoRefused(error.code, error.message, error.remedy)
-    return _overtaken(step)
-
-
-def _overtaken(step: Step) -> UndoRefused:
-    message = f"{step.target.path} has changed since it was shown what this undo would do."
-    return UndoRefused("STALE", message, "Look at what it would do now.")
 
 
 def _paths(step: Step) -> list[str]:
@@ -291,7 +277,7 @@ async def _names(history: History, files: Files, path: str) -> tuple[tuple[str, 
             return own, []
         target = await files.resolve(path)
     except FileError as error:
-        raise UndoRefused(error.code, error.message, error.remedy) from error
+        raise UndoRefused.of(error) from error
     there = await files.stat(place)
     through = [f"{path} is a link: what is taken back is in {target.key}."] if there and there.kind == "symlink" else []
     return (str(target.path), target.key), through
@@ -309,43 +295,12 @@ def _chosen(history: History, turn: int | None, names: Sequence[str] | None, cal
     return made if names is None else along_path(made, names)
 
 
-def _nothing(
-    history: History, files: Files, turn: int | None, path: str | None, names: Sequence[str] | None, call: str | None
-) -> UndoRefused:
-    what = "".join(
-        f" {name} {value}" for name, value in (("of turn", turn), ("of call", call), ("to", path)) if value is not None
-    )
-    made = [made for made in history.made.values() if turn in (None, made.turn) and call in (None, made.call)]
-    meant = made if names is None else along_path(made, names)
-    if made and not meant:
-        reason = f"This session made no change{what}."
-        return UndoRefused("NOTHING_TO_UNDO", reason, f"It changed {_listed(files, made)}.")
-    if any(made.id in history.undone for made in meant):
-        reason = f"Every change{what} has been undone already."
-        ids = {made.id for made in meant}
-        undos = {one.turn for one in history.made.values() if any(taken.change in ids for taken in one.took or ())}
-        which = f"turn {max(undos)}, which undid it" if undos else "the turn that undid it"
-        return UndoRefused("NOTHING_TO_UNDO", reason, f"To redo it, undo {which}.")
-    return UndoRefused(
-        "NOTHING_TO_UNDO", f"This session made no change{what} that is kept.", "See what it did: redline show."
-    )
-
-
 def _said_of_found(chosen: Sequence[Made]) -> list[str]:
     """Whoever takes a turn back should know that not all of it is the doing of its calls."""
     paths = dict.fromkeys(made.change.path for made in chosen if made.call == NO_CALL)
     return [
         f"{path} was changed on disk in that turn by none of its calls; this is taken back as well." for path in paths
     ]
-
-
-def _listed(files: Files, made: Sequence[Made]) -> str:
-    """The files that were changed, the last ones first, as they are named inside the workspace."""
-    root = files.roots[0]
-    paths = [Path(path) for path in dict.fromkeys(one.change.path for one in reversed(made))]
-    shown = [str(path.relative_to(root) if path.is_relative_to(root) else path) for path in paths[:_SHOWN_FILES]]
-    more = len(paths) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def _calls(taken: Iterable[Taken]) -> list[dict[str, Any]]:

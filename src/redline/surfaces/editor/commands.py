@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from redline.changes.mask import mask_lines
 from redline.changes.patch import unified
 from redline.surfaces.editor import words
-from redline.tools.rewind import UndoRefused
+from redline.tools.refusal import UndoRefused
 from redline.transcript.net import net_items
 
 if TYPE_CHECKING:
