@@ -55,7 +55,7 @@ class ChatConfig(BaseModel):
     answer_minutes: float = Field(
         default=60,
         gt=0,
-        description="Minutes for which a question can be answered there; a no if nobody else can answer it then.",
+        description="Minutes after which a question of a turn that was prompted there is a no, everywhere.",
     )
     base_url: str = Field(default="", description="Another address of the platform's API, such as a proxy's.")
 

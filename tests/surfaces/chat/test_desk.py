@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.parlour import until
+from gateway.parlour import Screen, never, until
 from redline.surfaces.chat.parts import File, Message
 from redline.surfaces.chat.platform import Pace, Place
 from surfaces.chat.channel import Channel
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from redline.surfaces.chat.cards import Shown
+    from redline.surfaces.chat.desk import Desk
     from surfaces.chat.office import House
 
 HERE = Place("C1", "1.1")
@@ -153,26 +155,101 @@ async def test_a_question_expires_with_no(tmp_path: Path) -> None:
         assert (at.workspace / "a.py").read_text() == "old\n"
 
 
-async def test_the_time_of_one_platform_ends_no_question_that_stands_on_another(tmp_path: Path) -> None:
+async def _both_there(at: House, here: Desk, channel: Channel, there: Desk) -> None:
+    """A session that was begun here is shown there, too."""
+    await here.heard(HERE, "begin", ADA)
+    await _turn_over(channel)
+    (session,) = await at.gateway.archive.list()
+    await there.heard(HERE, f"/sessions {session.session}", ADA)
+
+
+async def test_the_time_of_the_chat_that_was_prompted_in_ends_the_question_everywhere(tmp_path: Path) -> None:
     model = scripted(tmp_path, [step("Begun.")], _EDIT)
     async with house(tmp_path, model, approval="ask") as at:
         (at.workspace / "a.py").write_text("old\n")
         short, long = _channel(), _channel("discord")
-        first = await at.desk(short, answer_seconds=0.05)
-        second = await at.desk(long)
-        await first.heard(HERE, "begin", ADA)
-        await _turn_over(short)
+        first, second = await at.desk(short, answer_seconds=0.3), await at.desk(long)
+        await _both_there(at, first, short, second)
+        page = Screen("dashboard", answer=never)
         (session,) = await at.gateway.archive.list()
-        await second.heard(HERE, f"/sessions {session.session}", ADA)
+        (await at.gateway.open(session.session)).attach(page)
         await first.heard(HERE, "change it", ADA)
-        await until(lambda: "it cannot be answered here any more" in short.said())
-        assert short.buttons() == []
-        await until(long.buttons)
-        await second.pressed(long.buttons()[0].token, "allow_once", ADA)
+        await until(lambda: page.asked and long.buttons())
         await _turn_over(short, 2)
-        await until(lambda: "Allowed once by discord: Ada." in short.said())
-        assert "it cannot be answered here any more" not in short.said()
+        await until(lambda: "Nobody answered within 0.3 s: the answer is no." in short.said())
+        await until(lambda: "Not allowed, since nobody answered by slack." in long.said())
+        assert short.buttons() == long.buttons() == []
+        assert (at.workspace / "a.py").read_text() == "old\n"
+
+
+async def test_the_time_of_a_chat_that_only_looks_on_ends_no_question_and_it_can_still_answer(tmp_path: Path) -> None:
+    model = scripted(tmp_path, [step("Begun.")], _EDIT, _EDIT)
+    async with house(tmp_path, model, approval="ask") as at:
+        (at.workspace / "a.py").write_text("old\n")
+        short, long = _channel(), _channel("discord")
+        first, second = await at.desk(short, answer_seconds=0.05), await at.desk(long)
+        await _both_there(at, first, short, second)
+        await second.heard(HERE, "change it", ADA)
+        await until(lambda: short.buttons() and long.buttons())
+        await asyncio.sleep(0.2)
+        assert short.buttons()
+        assert await first.pressed(short.buttons()[0].token, "allow_once", ADA) == ""
+        await until(lambda: "Allowed once by slack: Ada." in long.said() and "Allowed once by Ada." in short.said())
+        assert short.buttons() == long.buttons() == []
+        await _turn_over(long, 2)
         assert (at.workspace / "a.py").read_text() == "new\n"
+
+
+@pytest.mark.parametrize("command", ["/new", "/sessions {other}"])
+async def test_what_a_place_was_asked_is_answered_there_although_it_shows_another_session(
+    tmp_path: Path, command: str
+) -> None:
+    async with house(tmp_path, scripted(tmp_path, _EDIT), approval="ask") as at:
+        (at.workspace / "a.py").write_text("old\n")
+        channel = _channel()
+        desk = await at.desk(channel)
+        await desk.heard(Place("C2"), "/new", ADA)
+        (other,) = await at.gateway.archive.list()
+        await desk.heard(HERE, "change it", ADA)
+        await until(channel.buttons)
+        await desk.heard(HERE, command.format(other=other.session), ADA)
+        await until(lambda: "Waiting for an answer" in channel.said())
+        assert await desk.pressed(channel.buttons()[0].token, "allow_once", ADA) == ""
+        await _turn_over(channel)
+        await until(lambda: "Allowed once by Ada." in channel.said())
+        assert channel.buttons() == []
+        assert "Waiting" not in channel.said()
+        assert (at.workspace / "a.py").read_text() == "new\n"
+        (first,) = await at.events("user/message")
+        await desk.heard(HERE, "and now", ADA)
+        await until(lambda: channel.said().count("Turn 1 done") >= 2)
+        (last,) = [one for one in await at.events("user/message") if one.session != first.session]
+        assert (last.session == other.session) is ("sessions" in command)
+
+
+async def test_a_restart_ends_what_two_sessions_had_begun_in_one_place_and_the_place_keeps_its_session(
+    tmp_path: Path,
+) -> None:
+    model = scripted(tmp_path, [step("", call("bash", command="sleep 30"))], [step("Well.")])
+    channel = _channel()
+    async with house(tmp_path, model) as at:
+        desk = await at.desk(channel)
+        for number, command in enumerate(("", "/new"), 1):
+            if command:
+                await desk.heard(HERE, command, ADA)
+            await desk.heard(HERE, "sleep", ADA)
+            await until(lambda number=number: channel.said().count("$ sleep 30 …") == number)
+        session = at.places.session("slack", HERE)
+        channel.answers = [OSError("gone")] * 10_000  # as in a crash, nothing is told to anybody any more
+    channel.answers = []
+    async with house(tmp_path, model) as at:
+        desk = await at.desk(channel)
+        await until(lambda: channel.said().count("Turn 1 ") == 2)
+        assert "$ sleep 30 …" not in channel.said()
+        await desk.heard(HERE, "well?", ADA)
+        await _turn_over(channel, 2)
+        (last,) = [event for event in await at.events("turn/started") if event.data["turn"] == 2]
+        assert last.session == session
 
 
 _LARGE = "".join(f"{number} {'y' * 90}\n" for number in range(12_000))
@@ -407,7 +484,7 @@ async def test_a_prompt_during_a_turn_is_told_that_it_waits(tmp_path: Path) -> N
 async def test_places_that_nobody_uses_are_let_go_and_taken_up_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("redline.surfaces.chat.desk._KEPT", 1)
+    monkeypatch.setattr("redline.surfaces.chat.screens._KEPT", 1)
     turns = [[step("Hello.")]] * 2
     async with house(tmp_path, scripted(tmp_path, *turns)) as at:
         channel = _channel()
@@ -415,8 +492,8 @@ async def test_places_that_nobody_uses_are_let_go_and_taken_up_again(
         for number in range(4):
             await desk.heard(Place(f"C{number}"), f"hello {number}", ADA)
             await until(lambda number=number: channel.said().count("Turn 1 done") == number + 1)
-        assert len(desk._shown) <= 2
-        assert len(desk._outboxes) <= 2
+        assert len(list(desk.screens)) <= 2
+        assert len(desk.screens.outboxes) <= 2
         await desk.heard(Place("C0"), "again", ADA)
         await _turn_over(channel, 2)
         assert len(await at.gateway.archive.list()) == 4

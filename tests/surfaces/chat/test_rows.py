@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,11 @@ from redline.changes.compare import without_basis
 from redline.changes.record import FileChange
 from redline.changes.shorten import shortened
 from redline.surfaces.chat import cards
-from redline.surfaces.chat.cards import Setting
+from redline.surfaces.chat.cards import Setting, Shown
 from redline.surfaces.chat.paginate import paginate
 from redline.surfaces.chat.parts import Buttons, File, Message, Part, Text, Verbatim
-from redline.surfaces.chat.rows import TurnParts, plan, question, reply
+from redline.surfaces.chat.question import question
+from redline.surfaces.chat.rows import TurnParts, plan, reply
 from redline.tools.builtin import builtin_toolset
 from redline.tools.permission import PermissionRequest
 from redline.transcript.fold import rows
@@ -108,19 +110,35 @@ class TestCards:
             b"diff --git a/a.py b/a.py\nnew file mode 100644\n--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,2000 @@\n+line 0\n"
         )
 
-    def test_many_small_changes_do_not_flood_a_thread(self) -> None:
+    @pytest.mark.parametrize("shown", ["full", "summary"])
+    def test_many_small_changes_do_not_flood_a_thread(self, shown: Shown) -> None:
         log = Log()
-        for number in range(400):
+        for number in range(1000):
             log.call(f"c{number}")
             log.result(f"c{number}", changes=[change(f"{number}.py", None, b"x\n")])
-        parts = made(log)
+        log.add("turn/ended", reason="completed")
+        parts = made(log, replace(HERE, shown=shown))
         assert sum(len(part.text) for part in parts if not isinstance(part, (File, Buttons))) < 1.5 * HERE.turn_limit
-        heads = [part.head for part in parts if isinstance(part, Verbatim)]
-        files = [part for part in parts if isinstance(part, File)]
-        assert heads[0].startswith("Created 0.py")
-        assert len(heads) + len(files) == 400, "each change is there"
-        said = Text("All further changes of this turn are in the attached files.", "quiet")
-        assert parts.count(said) == 1
+        heads = re.findall(r"^Created (\d+)\.py", said(parts), re.MULTILINE)
+        filed = [part.name.partition(".")[0] for part in parts if isinstance(part, File)]
+        assert heads[0] == "0"
+        assert {*heads, *filed} == {str(number) for number in range(1000)}, "each change is there"
+        assert said(parts).count("All further changes of this turn are in the attached files.") == 1
+        assert f"And {1000 - len(heads)} more changes, in the attached files.\nTurn 1 done" in said(parts)
+
+    @pytest.mark.parametrize("status", ["rejected", "failed"])
+    def test_many_changes_that_are_not_applied_do_not_flood_it_and_their_files_say_so(self, status: str) -> None:
+        log = Log()
+        log.call("c1", proposed=[change(f"{number}.py", None, b"x\n") for number in range(1000)])
+        log.result("c1", status=status)
+        log.add("turn/ended", reason="completed")
+        parts = made(log)
+        assert len(said(parts)) < 1.5 * HERE.turn_limit
+        for part in parts:
+            if isinstance(part, File):
+                assert re.match(rb"# \d+\.py: .*not applied", part.content)
+        heads = said(parts).count("Create ")
+        assert f"And {1000 - heads} more that were not applied;" in said(parts)
 
     def test_a_turn_has_a_limit_too(self) -> None:
         log = Log()
@@ -274,6 +292,20 @@ class TestQuestions:
         assert isinstance(pages[-1], Message)
         assert isinstance(pages[-1].pieces[-1], Buttons)
         assert sum(isinstance(part, Buttons) for part in parts) == 1
+
+    @pytest.mark.parametrize("platform", PLATFORMS, ids=lambda one: one.name)
+    def test_a_thousand_changes_are_all_there_before_the_buttons_in_few_messages(self, platform: Platform) -> None:
+        many = [change(f"{number}.py", None, b"x = %d\n" % number) for number in range(999)]
+        parts = question(_request(*many, change("z.py", None, "x\u202e\n".encode())), HERE, "token")
+        pages = paginate(parts, platform.measure)
+        (file,) = [page for page in pages if isinstance(page, File)]
+        assert pages.index(file) < len(pages) - 1
+        shown = said(parts) + file.content.decode()
+        assert all(f"+x = {number}\n" in shown for number in range(999))
+        assert "1000 changes in 1000 files:" in said(parts)
+        assert "▲ Holds bidirectional characters" in said(parts)
+        size = sum(len(part.text) for part in parts if isinstance(part, Text | Verbatim))
+        assert size < 1.5 * HERE.turn_limit
 
     @pytest.mark.parametrize("lines", [40, 300, 5000])
     @pytest.mark.parametrize("platform", PLATFORMS, ids=lambda one: one.name)

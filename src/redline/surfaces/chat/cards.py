@@ -67,12 +67,12 @@ def head(change: FileChange, setting: Setting, word: str, status: str = "") -> s
 
 def whole(change: FileChange, setting: Setting, said: str) -> list[Part]:
     """Head and every line that the log holds."""
-    return [*_warning(change), *_lines(change, setting, said)]
+    return [*warning(change), *_lines(change, setting, said)]
 
 
-def bounded(change: FileChange, setting: Setting, said: str, room: int) -> tuple[list[Part], int]:
+def bounded(change: FileChange, setting: Setting, said: str, room: int, remark: str = "") -> tuple[list[Part], int]:
     """Head and lines where they fit in `room` characters and the setting's limit, else the head, a word about it and
-    the file; and how many characters of lines are shown."""
+    the file with the remark; and how many characters of lines are shown."""
     if setting.shown == "none":
         return [], 0
     if setting.shown == "summary":
@@ -82,7 +82,7 @@ def bounded(change: FileChange, setting: Setting, said: str, room: int) -> tuple
         return whole(change, setting, said), size
     held = "as much of it as the log keeps" if change.truncated else "all of it"
     summary = Text(f"{count(change)}: {held} is in the attached file.", "quiet")
-    return [*_warning(change), Text(said, "strong"), summary, diff_file([change], setting)], 0
+    return [*warning(change), Text(said, "strong"), summary, diff_file([change], setting, remark)], 0
 
 
 def count(change: FileChange) -> str:
@@ -91,16 +91,19 @@ def count(change: FileChange) -> str:
     return f"{lines} lines in {places}"
 
 
-def diff_file(changes: Sequence[FileChange], setting: Setting) -> File:
-    """The changes as one `.diff` that `git apply` takes in the workspace. What the log does not hold as it truly is
-    (masked, cut, not UTF-8) stands there as remarks, which git passes over: whole for a reader, nothing to apply."""
-    lines = [line for change in changes for line in _diff_lines(change, setting)]
+def diff_file(changes: Sequence[FileChange], setting: Setting, remark: str = "") -> File:
+    """The changes as one `.diff` that `git apply` takes in the workspace, the remark above each. What is not at hand
+    as it truly is (masked, cut, not UTF-8) stands there as remarks, which git passes over: whole for a reader, nothing
+    to apply."""
+    lines = [line for change in changes for line in _diff_lines(change, setting, remark)]
     first = re.sub(r"[^A-Za-z0-9._-]+", "_", posixpath.basename(changes[0].path))[-60:].lstrip(".") or "change"
     name = f"{first}.diff" if len(changes) == 1 else f"{len(changes)}-changes.diff"
     return File(name, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
 
 
-def _diff_lines(change: FileChange, setting: Setting) -> Iterator[str]:
+def _diff_lines(change: FileChange, setting: Setting, remark: str) -> Iterator[str]:
+    if remark:
+        yield f"# {setting.path(change.path)}: {remark}"
     reason = why_not_a_patch(change)
     if reason is None:
         yield from section(change, setting.workspace or None)
@@ -148,7 +151,8 @@ def _lines(change: FileChange, setting: Setting, said: str) -> Iterator[Part]:
             yield Text(reason, "quiet")
 
 
-def _warning(change: FileChange) -> Iterator[Part]:
-    kinds = words.hidden(change)
+def warning(*changes: FileChange) -> Iterator[Part]:
+    """Of characters that a reader does not see."""
+    kinds = {kind for change in changes for kind in words.hidden(change)}
     if kinds:
         yield Text(f"▲ Holds {', '.join(sorted(kinds))} characters; they are shown as marks.", "strong")

@@ -15,12 +15,10 @@ from redline.surfaces.chat import answers
 from redline.surfaces.chat import rows as made_from
 from redline.surfaces.chat.cards import Setting, short
 from redline.surfaces.chat.commands import Command, described, parsed
-from redline.surfaces.chat.outbox import Outbox
 from redline.surfaces.chat.paginate import paginate
 from redline.surfaces.chat.parts import Text
 from redline.surfaces.chat.places import Begun
-from redline.surfaces.chat.screen import Screen
-from redline.surfaces.chat.wholes import Wholes
+from redline.surfaces.chat.screens import Screens
 from redline.surfaces.visible import visible
 from redline.transcript.rows import Problem
 from redline.workspace.store import BytesError
@@ -28,18 +26,16 @@ from redline.workspace.store import BytesError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from redline.gateway.fanout import Subscription
     from redline.gateway.gateway import Gateway
     from redline.gateway.room import Room
     from redline.surfaces.chat.parts import Part
     from redline.surfaces.chat.places import Places
     from redline.surfaces.chat.platform import Place, Platform
+    from redline.surfaces.chat.screen import Screen
 
 _log = logging.getLogger(__name__)
 
 _LISTED = 10
-_KEPT = 64
-"""Places that are attached to their session although nothing goes on there."""
 CLOSED = "This question is not open any more."
 
 
@@ -63,20 +59,13 @@ class Person:
     name: str
 
 
-@dataclass(slots=True)
-class _Shown:
-    screen: Screen
-    subscription: Subscription
-
-
 class Desk:
     def __init__(self, platform: Platform, gateway: Gateway, places: Places, rules: Rules) -> None:
         self.rules = rules
         self._platform = platform
         self._gateway = gateway
         self._places = places
-        self._outboxes: dict[str, Outbox] = {}
-        self._shown: dict[Place, _Shown] = {}
+        self.screens = Screens(platform, places, gateway.archive.redactor)
         self._doors: dict[Place, asyncio.Lock] = {}
         self._told: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -94,9 +83,7 @@ class Desk:
         """What stands in the outboxes is delivered, for some seconds at most."""
         for task in self._tasks:
             task.cancel()
-        for shown in self._shown.values():
-            shown.subscription.close()
-        await asyncio.gather(*(outbox.close() for outbox in self._outboxes.values()))
+        await asyncio.gather(*(outbox.close() for outbox in self.screens.close()))
 
     def admits(self, person: Person) -> bool:
         return person.id in self.rules.allow
@@ -142,13 +129,13 @@ class Desk:
         """A button; what to tell whoever pressed it, empty where the message itself will say it."""
         if not self.admits(person):
             return "You are not on the list of those who may answer."
-        for shown in self._shown.values():
-            question = shown.screen.questions.get(token)
+        for screen in self.screens:
+            question = screen.questions.get(token)
             if question is None:
                 continue
             try:
                 by = f"{self._platform.name}: {person.name or person.id}"
-                return "" if shown.screen.room.answer(question.identity, choice, by) else CLOSED
+                return "" if screen.room.answer(question.identity, choice, by) else CLOSED
             except GatewayError as error:
                 return f"{error.message} {error.remedy}"
         return CLOSED
@@ -165,20 +152,19 @@ class Desk:
         except BaseException:
             screen.typed(text, times=-1)
             raise
-        if screen.room.waiting and not withdraws:
+        if screen.room.waiting and screen.room.state.running and not withdraws:
             said = f"This waits for the end of the running turn; {self._platform.mark}stop ends that."
             self._say(place, Text(said, "quiet"))
 
     async def _screen(self, place: Place) -> Screen | None:
         """Of the session that the place shows; None: it shows none, or one that is gone."""
-        if (shown := self._shown.pop(place, None)) is not None:
-            self._shown[place] = shown  # the one used last stands last
-            return shown.screen
+        if (screen := self.screens.here(place)) is not None:
+            return screen
         session = self._places.session(self._platform.name, place)
         if session is None:
             return None
         try:
-            return self._attach(place, await self._gateway.open(session))
+            return self._show(place, await self._gateway.open(session))
         except StoreError as error:
             if error.code != "NO_SESSION":
                 raise
@@ -197,30 +183,10 @@ class Desk:
             raise GatewayError("NO_FOLDER", f"There is no folder {visible(name)!r}.", f"Known: {', '.join(folders)}.")
         room = await self._gateway.start(folders[name], agent or self.rules.agent, source=self._platform.name)
         self._places.bind(self._platform.name, place, room.session)
-        return self._attach(place, room)
+        return self._show(place, room)
 
-    def _attach(self, place: Place, room: Room, *, after: int | None = None) -> Screen:
-        if (before := self._shown.pop(place, None)) is not None:
-            before.subscription.close()
-        screen = Screen(
-            self._platform, place, room, self._outbox(place), self._places, self.rules.setting,
-            Wholes(room.kept, self._gateway.archive.redactor), answer_seconds=self.rules.answer_seconds,
-        )  # fmt: skip
-        self._shown[place] = _Shown(screen, room.attach(screen, after=after))
-        self._let_go()
-        return screen
-
-    def _let_go(self) -> None:
-        """Of what was used longest ago: a place that is written to again is taken up again."""
-        for place, shown in list(self._shown.items())[:-_KEPT]:
-            if shown.screen.room.is_idle:
-                shown.subscription.close()
-                del self._shown[place]
-        kept = {place.channel for place in self._shown}
-        for channel, outbox in list(self._outboxes.items())[:-_KEPT]:
-            if outbox.is_idle and channel not in kept:
-                outbox.stop()
-                del self._outboxes[channel]
+    def _show(self, place: Place, room: Room) -> Screen:
+        return self.screens.show(place, room, self.rules.setting, self.rules.answer_seconds)
 
     async def _finish(self, begun: Begun) -> None:
         """The turn or the question of a flow that an earlier process did not bring to its end."""
@@ -232,8 +198,11 @@ class Desk:
             # What a crash left open is closed by what is on the disk; the room sees it within a second.
             (await self._gateway.archive.resume(begun.session, LocalFiles([room.workspace]))).close()
         before = min((row.seq for row in room.fanout.transcript.rows if row.turn == begun.turn), default=0) - 1
-        shown = self._shown.get(begun.place)
-        screen = shown.screen if shown is not None else self._attach(begun.place, room, after=max(before, 0))
+        screen = self.screens.of(begun.place, begun.session)
+        if screen is None:
+            is_here = self._places.session(self._platform.name, begun.place) == begun.session
+            attach = self.screens.show if is_here else self.screens.beside
+            screen = attach(begun.place, room, self.rules.setting, self.rules.answer_seconds, after=max(before, 0))
         _, asked, identity = begun.flow.partition("/ask/")
         if (asked and not await screen.settle_old(identity)) or before < 0:
             self._places.done(begun.flow)
@@ -269,7 +238,7 @@ class Desk:
         if wanted:
             session = await self._gateway.archive.find(wanted)
             async with self._doors.setdefault(place, asyncio.Lock()):
-                screen = self._attach(place, await self._gateway.open(session))
+                screen = self._show(place, await self._gateway.open(session))
                 self._places.bind(self._platform.name, place, session)
             title = short(visible(screen.room.state.title or "a session without a title"))
             self._say(place, Text(f"From now on this is “{title}”, in {visible(str(screen.room.workspace))}."))
@@ -290,11 +259,6 @@ class Desk:
         """Something that is no row of a session."""
         name = f"{self._platform.name}/{place.channel}/{place.thread}/say/{secrets.token_hex(8)}"
         platform = self._platform
-        self._outbox(place).show(
+        self.screens.outbox(place).show(
             Begun(name, place, "", 0), lambda: paginate(parts, platform.measure), urgent=True, final=True
         )
-
-    def _outbox(self, place: Place) -> Outbox:
-        if place.channel not in self._outboxes:
-            self._outboxes[place.channel] = Outbox(self._platform, self._places, place.channel)
-        return self._outboxes[place.channel]

@@ -16,7 +16,11 @@ _SHORTENED = 700
 """Characters of what a platform refused that it is offered again, as one plain text."""
 GONE = Message((Text("What stood here is in the other messages of this turn.", "quiet"),))
 """Stands where a message is of no use any more and the platform does not delete it."""
-_REPLACES = Text("This takes the place of an earlier message, which could not be edited.", "quiet")
+_REPLACES = Text(
+    "This takes the place of an earlier message, which could not be edited. Should that still stand here, it does not "
+    "count any more, and neither do its buttons.",
+    "quiet",
+)
 LEFT = "left"
 """The digest of an outdated message with which nothing more is to be done."""
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redline.gateway.fences import covered_fences, fences
-from redline.gateway.permissions import options
 from redline.surfaces import words
 from redline.surfaces.chat import cards
-from redline.surfaces.chat.parts import Buttons, Choice, Part, Text, Verbatim
+from redline.surfaces.chat.parts import Part, Text, Verbatim
 from redline.surfaces.visible import visible, visible_prose
 from redline.transcript.fields import block_text
 from redline.transcript.rows import (
@@ -29,18 +27,17 @@ from redline.transcript.rows import (
 from redline.views import DiffResult, GenericCall, TerminalCall, TerminalResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from redline.changes.record import FileChange
     from redline.surfaces.chat.cards import Setting
-    from redline.tools.permission import PermissionRequest
     from redline.transcript.rows import NetTotal
 
 OUTPUT_LINES = 12
 """Last lines of a command's output that are shown where it did not end well."""
 OUTPUT_LIMIT = 1500
 HEAD_LIMIT = 40
-"""Changes of a turn that have a head of their own although the turn's room is used up."""
+"""Changes of a turn that have a head of their own although the room of the turn is used up."""
 NET_LIMIT = 40
 """Files of a turn's net list that are named one by one."""
 
@@ -54,7 +51,8 @@ class TurnParts:
         self._room = setting.turn_limit
         self._changes: list[FileChange] = []
         self._heads = 0
-        self._is_full = False
+        self._filed = self._left_out = 0
+        """Changes without a head of their own: those on disk, and others."""
 
     def add(self, row: AnyRow, *, typed_here: bool = False) -> None:
         """`typed_here`: of a prompt, the chat itself shows it already. Thoughts are left out, and plans: see `plan`."""
@@ -77,6 +75,7 @@ class TurnParts:
             case NoticeRow():
                 self.parts.append(problem(row.problem, "" if row.level == "info" else "▲ "))
             case TurnEndRow():
+                self.parts += self._beyond()
                 self.parts += turn_end(row, self._setting)
             case OtherRow():
                 self.parts.append(Text(cards.short(visible(row.title)), "quiet"))
@@ -104,28 +103,47 @@ class TurnParts:
             self.parts.append(problem(row.error))
 
     def _landed(self, changes: Sequence[tuple[FileChange, str, str]]) -> None:
-        for change, word, status in changes:
-            if self._setting.shown == "full" and self._room <= 0 and self._heads >= HEAD_LIMIT:
-                if not self._is_full:
-                    self._is_full = True
-                    self.parts.append(Text("All further changes of this turn are in the attached files.", "quiet"))
-                self.parts.append(cards.diff_file([change], self._setting))
-                continue
+        for change, word, status in changes if self._setting.shown != "none" else ():
             said = cards.head(change, self._setting, word, status)
-            self._heads += 1
-            self._room -= len(said)
-            parts, size = cards.bounded(change, self._setting, said, self._room)
-            self._room -= size
-            self.parts += parts
+            if self._takes_head(said):
+                self._shown(change, said)
+                continue
+            if not self._filed:
+                self.parts.append(Text("All further changes of this turn are in the attached files.", "quiet"))
+            self._filed += 1
+            self.parts.append(cards.diff_file([change], self._setting))
 
     def _not_landed(self, row: ToolRow, change: FileChange) -> None:
         """What somebody said no to was shown whole with the question, and stays readable there: one line. Else its
         lines, under a head that says that they are not applied."""
-        said = cards.head(change, self._setting, words.ASKED[change.operation], words.not_applied_word(row))
-        if row.permission in ("reject", "cancelled"):
+        status = words.not_applied_word(row)
+        said = cards.head(change, self._setting, words.ASKED[change.operation], status)
+        if not self._takes_head(said):
+            self._left_out += 1
+        elif row.permission in ("reject", "cancelled"):
             self.parts.append(Text(said))
-            return
-        parts, size = cards.bounded(change, self._setting, said, self._room)
+        else:
+            self._shown(change, said, status)
+
+    def _takes_head(self, said: str) -> bool:
+        """False: this turn has so many changes that there is no room for this one's head."""
+        if self._room <= 0 and self._heads >= HEAD_LIMIT:
+            return False
+        self._heads += 1
+        self._room -= len(said)
+        return True
+
+    def _beyond(self) -> Iterator[Part]:
+        """At the end: how many changes have no head."""
+        if self._filed:
+            yield Text(f"And {self._filed} more changes, in the attached files.", "quiet")
+        if self._left_out:
+            said = f"And {self._left_out} more that were not applied; the dashboard and `redline show` have them."
+            yield Text(said, "quiet")
+        self._filed = self._left_out = 0
+
+    def _shown(self, change: FileChange, said: str, remark: str = "") -> None:
+        parts, size = cards.bounded(change, self._setting, said, self._room, remark)
         self._room -= size
         self.parts += parts
 
@@ -167,50 +185,6 @@ def reply(text: str, changes: Sequence[FileChange], workspace: str) -> list[Part
             safe = "".join(c for c in language if c.isascii() and (c.isalnum() or c in "+-#_"))[:20]
             parts.append(Verbatim(cards.visible_lines(fence.body.strip("\n")), label="The block", language=safe))
     return [*parts, *_prose(text[place:])]
-
-
-def question(request: PermissionRequest, setting: Setting, token: str) -> list[Part]:
-    """What is asked, whole: every line of every change, or the file of it, stands before the buttons. What cannot be
-    shown whole has no buttons: nobody may say yes to lines that were not shown."""
-    asks = f"May this be done? {cards.short(visible(request.title or request.tool))}"
-    parts: list[Part] = [Text(asks, "strong")]
-    if request.note:
-        parts.append(Text(f"▲ {visible_prose(request.note)}", "strong"))
-    command = (request.arguments or {}).get("command")
-    if not request.changes and isinstance(command, str):
-        parts.append(Verbatim(cards.visible_lines(command), label="The command", language="sh"))
-    if len(request.changes) > 1:
-        files = len({change.path for change in request.changes})
-        parts.append(Text(f"{len(request.changes)} changes in {files} file{'s' * (files > 1)}:"))
-    full = cards.Setting("full", setting.change_limit, setting.turn_limit, setting.workspace)
-    room = setting.turn_limit
-    for change in request.changes:
-        said = cards.head(change, setting, words.ASKED[change.operation])
-        shown, size = cards.bounded(change, full, said, room)
-        room -= size
-        parts += shown
-    if request.paths and not request.changes:
-        paths = ", ".join(setting.path(path) for path in request.paths)
-        parts.append(Text(f"▲ There is no preview of what would happen to {paths}.", "strong"))
-    buttons = Buttons(token, tuple(_choice(option) for option in options(request)), asks)
-    if reasons := [reason for change in request.changes if (reason := _unseen(change, setting))]:
-        said = "\n".join([*(f"▲ {reason}" for reason in reasons), "Answer in the dashboard or the terminal."])
-        buttons = replace(buttons, settled=said)
-    parts.append(buttons)
-    return parts
-
-
-def _unseen(change: FileChange, setting: Setting) -> str:
-    """Why not all of what would be written is shown; empty: it is."""
-    path = setting.path(change.path)
-    if change.truncated:
-        return f"Only a part of the change of {path} can be shown: its bytes are over the bounds of what is kept."
-    before, after = change.before, change.after
-    writes = after is not None and (before is None or before.blob != after.blob)
-    reasons = {"binary": "it is binary", "unknown": "it is too large to be compared"}
-    if writes and (reason := reasons.get(change.file_type)):
-        return f"What would be written to {path} cannot be shown: {reason}."
-    return ""
 
 
 def turn_end(row: TurnEndRow, setting: Setting) -> Iterator[Part]:
@@ -274,7 +248,3 @@ def _exit(row: ToolRow, result: TerminalResult | None) -> tuple[str, bool]:
         return f"exit {result.exit_code}", result.exit_code == 0
     word = words.not_run_word(row)
     return word or "done", row.status != "failed"
-
-
-def _choice(option: Mapping[str, str]) -> Choice:
-    return Choice(option["id"], option["name"], "no" if option["kind"].startswith("reject") else "yes")

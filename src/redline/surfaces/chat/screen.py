@@ -13,6 +13,7 @@ from redline.surfaces.chat.cards import short
 from redline.surfaces.chat.paginate import paginate
 from redline.surfaces.chat.parts import Buttons, Part
 from redline.surfaces.chat.places import Begun
+from redline.surfaces.chat.question import question as question_parts
 from redline.surfaces.chat.turn import Turn
 from redline.surfaces.visible import visible
 from redline.tools.permission import PermissionRequest
@@ -58,6 +59,7 @@ class Question:
 
     identity: str
     """Of the request in the log."""
+    token: str
     parts: list[Part]
     flow: Begun
     settled: str = ""
@@ -118,8 +120,11 @@ class Screen:
         """The rows say it all, and a chat cannot be edited as fast as a model writes."""
 
     async def ask(self, request: PermissionRequest) -> PermissionOutcome | None:
-        """Put the question, wait for somebody. Answers come by `Desk.pressed`, which tells the log who gave them. None:
-        nobody answered here in time; where somebody still can elsewhere, the question stays open for them."""
+        """Put the question, wait for somebody. Answers come by `Desk.pressed`, which tells the log who gave them.
+
+        When the time for an answer is over, the question of a turn that was prompted here ends with no, everywhere.
+        One that was prompted elsewhere is left to those who are there (None), and can be answered here as long as it
+        is open."""
         token = secrets.token_hex(8)
         row = self._request(lambda one: (one.turn, one.call, one.outcome) == (request.turn, request.call, None))
         if row is None:
@@ -131,14 +136,22 @@ class Screen:
             self._draw_turn(turn)
         try:
             await asyncio.sleep(self._answer_seconds)
-        finally:
+        except asyncio.CancelledError:
             self.questions.pop(token, None)
+            raise
         question.late = f"Nobody answered within {_span(self._answer_seconds)}"
-        question.settled = f"{question.late}: it cannot be answered here any more."
-        self._draw(question, final=False)
-        return None
+        turn = self._turns.get(request.turn)
+        if turn is None or not turn.begun.typed:
+            return None
+        self.questions.pop(token, None)
+        return "unavailable"
 
     # What the desk does with it.
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing goes on here: all that stands in the place is as it stays."""
+        return not self._asked and all(turn.ended for turn in self._turns.values()) and self.room.is_idle
 
     def typed(self, text: str, times: int = 1) -> None:
         """A prompt that the place shows already, since it was typed there."""
@@ -213,8 +226,8 @@ class Screen:
     # Questions.
 
     def _put(self, identity: str, request: PermissionRequest, token: str, settled: str = "") -> Question:
-        parts = made_from.question(request, self._setting, token)
-        question = Question(identity, parts, self._begun(f"ask/{identity}", request.turn), settled)
+        parts = question_parts(request, self._setting, token)
+        question = Question(identity, token, parts, self._begun(f"ask/{identity}", request.turn), settled)
         self._asked[identity] = question
         self._draw(question)
         return question
@@ -223,6 +236,7 @@ class Screen:
         question = self._asked.pop(row.request, None)
         if question is None:
             return
+        self.questions.pop(question.token, None)
         expired = question.late and row.outcome == "unavailable"
         question.settled = f"{question.late}: the answer is no." if expired else self._ending(row)
         self._draw(question)
@@ -235,12 +249,12 @@ class Screen:
         rows = reversed(self.room.fanout.transcript.rows)
         return next((row for row in rows if isinstance(row, PermissionRow) and fits(row)), None)
 
-    def _draw(self, question: Question, *, final: bool = True) -> None:
+    def _draw(self, question: Question) -> None:
         parts = [
             replace(part, settled=question.settled or part.settled) if isinstance(part, Buttons) else part
             for part in question.parts
         ]
-        self._post(question.flow, lambda: parts, final=final and bool(question.settled))
+        self._post(question.flow, lambda: parts, final=bool(question.settled))
 
     def _post(self, begun: Begun, parts: Callable[[], list[Part]], *, urgent: bool = True, final: bool = True) -> None:
         platform = self._platform
