@@ -12,18 +12,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from redline.changes.codec import to_json
 from redline.changes.record import FileChange
 from redline.files.error import FileError
-from redline.files.seam import Blob, Content, Files, Move, Outcome, Target, Write, WriteBytes
+from redline.files.seam import Blob, Content, Files, Outcome, Target, Write, WriteBytes
 from redline.sessions.gate import GateError, check
 from redline.sessions.store import StoreError
+from redline.tools.approval import Approval, NotApprovedError
 from redline.tools.ending import CANCELLED, REFUSALS, Ending, Problem, Status, named, said_of, tool_fault
 from redline.tools.formatter import FormatterFailedError, Formatters
 from redline.tools.landed import inverse, net
 from redline.tools.mutation import Journal, Landed, to_its_end
-from redline.tools.permission import Permission, PermissionOutcome, PermissionRequest
-from redline.tools.proposal import Proposal, needs_a_person, propose, unchanged
+from redline.tools.proposal import Proposal, unchanged
 from redline.tools.tool import ContentBlock, Step, Tool, ToolError, ToolOutput, ToolResult, text_block
 
 if TYPE_CHECKING:
@@ -32,24 +31,16 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from redline.tools.knowledge import Knowledge
+    from redline.tools.permission import Permission
 
 _log = logging.getLogger(__name__)
 
 _ASK_AGAIN = 5
 """Times that a file may change between the answer and the write before the call gives up."""
-_MOVED_ON = ("NO_MATCH", "AMBIGUOUS", "NOT_FOUND", "NOT_TEXT", "NOT_REGULAR", "NO_CHANGE")
 _OUTPUT_TAIL = 4096
 """Characters of live output that an update holds."""
 _OUTPUT_PAUSE = 1.0
 """Seconds between two updates of live output."""
-
-
-class NotApprovedError(Exception):
-    """Somebody, or nobody, said no."""
-
-    def __init__(self, outcome: PermissionOutcome) -> None:
-        super().__init__(outcome)
-        self.outcome: PermissionOutcome = outcome
 
 
 class RunningCall:
@@ -79,14 +70,16 @@ class RunningCall:
         self._arguments = arguments
         self._journal = journal
         self._knowledge = knowledge
-        self._permission = permission
         self._workspace = workspace
         self._formatters = formatters
         self._about_to_run = about_to_run
-        self._approved: list[Proposal] = []
         self._landed: list[Landed] = []
         self._seen: dict[str, Blob] = {}
         self._warnings: list[str] = []
+        self._approval = Approval(
+            turn=turn, call=identity, tool=tool, given=given, journal=journal, knowledge=knowledge,
+            permission=permission, warnings=self._warnings,
+        )  # fmt: skip
         self._output = ""
         self._output_at = 0.0
 
@@ -102,25 +95,18 @@ class RunningCall:
     async def propose(self, steps: Sequence[Step] | None = None) -> list[FileChange]:
         """The proposal of the whole call, against the files as they are now. `steps`: its plan, where that was just
         made. Raises as `plan` does."""
-        proposals: dict[str, Proposal] = {}
-        for step in await self.plan() if steps is None else steps:
-            # Of two steps on one file the second depends on what the first does: it is proposed when its turn comes.
-            if step.target.key not in proposals:
-                proposals[step.target.key] = await self._proposal(step, self._knowledge)
-        self._approved = list(proposals.values())
-        return [proposal.change for proposal in self._approved if proposal.change is not None]
+        return await self._approval.propose(await self.plan() if steps is None else steps)
 
     async def propose_again(self, changes: list[Any]) -> None:
         """Record a proposal that is newer than the one in `tool/call`."""
-        await self._journal.log.append("tool/update", {"turn": self.turn, "call": self.id, "changes": changes})
+        await self._approval.record(changes)
 
     # The run.
 
     async def run(self) -> Ending:
         """Ask, execute, and say how it ended. Never raises `Exception`; a cancellation is an ending too."""
         try:
-            if self.tool.asks or any(proposal.change is not None for proposal in self._approved):
-                await self._ask(self._approved)
+            await self._approval.ask()
             if self._about_to_run is not None:
                 await self._about_to_run()
             output = await self.tool.execute(self._arguments, self)
@@ -211,43 +197,6 @@ class RunningCall:
         landed = self._landed
         return await net([item.outcome for item in landed], [item.change for item in landed], self._journal.recorder)
 
-    # Permission.
-
-    async def _ask(self, proposals: Sequence[Proposal], *, again: bool = False) -> None:
-        """Raises `NotApprovedError`."""
-        changes = [proposal.change for proposal in proposals if proposal.change is not None]
-        notes = [note for proposal in proposals for note in (*proposal.notes, *proposal.links)]
-        if again:
-            notes.insert(0, "The file changed since the last answer; this is the change as it would be made now.")
-        request = PermissionRequest(
-            turn=self.turn,
-            call=self.id,
-            tool=self.tool.name,
-            title=self._title(changes),
-            changes=changes,
-            paths=list(dict.fromkeys(path for proposal in proposals for path in _paths(proposal.step))),
-            arguments=self.given if isinstance(self.given, Mapping) else None,
-            note=" ".join(notes) or None,
-            allow_session=not again and not needs_a_person(proposals),
-        )
-        try:
-            outcome = await self._permission(request)
-        except Exception as fault:
-            self._warnings.append(f"The permission could not be asked for ({named(fault)}).")
-            outcome = "unavailable"
-        if outcome not in ("allow_once", "allow_session"):
-            raise NotApprovedError(outcome if outcome in REFUSALS else "unavailable")
-
-    def _title(self, changes: Sequence[FileChange]) -> str:
-        arguments = self.given if isinstance(self.given, Mapping) else {}
-        try:
-            view = self.tool.present_call(arguments, changes)
-        except Exception as fault:
-            self._warnings.append(f"The tool's card could not be drawn ({named(fault)}); the plain one is shown.")
-            view = None
-        title = view.title if view is not None else " ".join([self.tool.name, *(change.path for change in changes[:3])])
-        return title.split("\n", 1)[0]
-
     # What the tool may use: `ToolContext`.
 
     @property
@@ -259,13 +208,13 @@ class RunningCall:
         return self._journal.files
 
     async def apply(self, step: Step) -> Outcome:
-        proposal = self._take(step)
+        proposal = self._approval.take(step)
         for _ in range(_ASK_AGAIN):
             # Whoever approved a state that is no more is asked about the new one. Without an answer to stand on, the
             # rule of what the model has seen holds.
             asked = proposal is not None and proposal.change is not None
             if proposal is None or proposal.outdated:
-                proposal = await self._propose_anew(step, asked=asked)
+                proposal = await self._approval.ask_anew(step, asked=asked)
             try:
                 return await self._apply(step, proposal)
             except FileError as error:
@@ -301,35 +250,6 @@ class RunningCall:
                 _log.warning("live output of the call %s was not recorded: %s", self.id, error)
 
     # Parts of the above.
-
-    def _take(self, step: Step) -> Proposal | None:
-        """The proposal that was approved for this very step, once; None: there is none."""
-        for proposal in self._approved:
-            if proposal.step == step:
-                self._approved.remove(proposal)
-                return proposal
-        return None
-
-    async def _proposal(self, step: Step, knowledge: Knowledge | None) -> Proposal:
-        journal = self._journal
-        return await propose(step, self.files, knowledge, journal.recorder, keep_limit=journal.store.file_limit)
-
-    async def _propose_anew(self, step: Step, *, asked: bool) -> Proposal:
-        """Of a step that was not approved as it now stands: record what it would do now, and ask."""
-        try:
-            proposal = await self._proposal(step, None if asked else self._knowledge)
-        except FileError as error:
-            if not asked or error.code not in _MOVED_ON:
-                raise
-            raise FileError(
-                "STALE",
-                f"{step.target.path} changed while the approval was open, and the change no longer fits.",
-                "Read it again and make the change on what is there now.",
-            ) from error
-        if proposal.change is not None:
-            await self.propose_again([to_json(proposal.change)])
-            await self._ask([proposal], again=asked)
-        return proposal
 
     async def _apply(self, step: Step, proposal: Proposal) -> Outcome:
         outcome = await self._journal.apply(
@@ -378,9 +298,3 @@ class RunningCall:
                 )
             except (FileError, ToolError) as error:
                 self._warnings.append(f"{step.target.path} could not be taken back: {error}")
-
-
-def _paths(step: Step) -> list[str]:
-    """Of the files themselves: an answer must not be bound to a link, which may lead elsewhere tomorrow."""
-    moved = [step.action.to.key] if isinstance(step.action, Move) else []
-    return [step.target.key, *moved]

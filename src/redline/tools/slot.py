@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from redline.files.seam import Move
 from redline.tools.ending import Problem, tool_fault
 
 if TYPE_CHECKING:
@@ -65,11 +64,7 @@ async def survey(slot: Slot) -> None:
         steps = await slot.running.plan()
         slot.steps = steps
         if steps:
-            slot.writes = slot.reads = frozenset(
-                key
-                for step in steps
-                for key in (step.target.key, *([step.action.to.key] if isinstance(step.action, Move) else []))
-            )
+            slot.writes = slot.reads = frozenset(key for step in steps for key in step.keys)
             return
         reads = await slot.running.reads()
     except Exception:  # it is met again, and told, when the call is proposed

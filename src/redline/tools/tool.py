@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from pydantic import BaseModel
 
 from redline.changes.record import FileChange
-from redline.files.seam import Action, Content, Files, Outcome, Target
+from redline.files.seam import Action, Content, Files, Move, Outcome, Target
 from redline.views import Kind, ToolCallView, ToolResultView
 
 ContentBlock = Mapping[str, Any]
@@ -62,6 +62,11 @@ class Step:
 
     target: Target
     action: Action
+
+    @property
+    def keys(self) -> list[str]:
+        """Of the files themselves, whatever link leads to them: the one that it changes and, of a move, the new one."""
+        return [self.target.key, *([self.action.to.key] if isinstance(self.action, Move) else [])]
 
 
 class ToolContext(Protocol):

@@ -152,14 +152,15 @@ async def _require_as_planned(plan: UndoPlan, files: Files) -> None:
                 there = None
             if ("" if there is None else there.blob) != planned.expected:
                 raise overtaken(step)
-        done.update(_paths(step))
+        done.update(step.keys)
 
 
 async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undone:
     summary = await log.store.summary(log.session)
     turn = (summary.turns if summary is not None else 0) + 1
     call = f"undo-{turn}"
-    paths = [path for planned in plan.steps for path in _paths(planned.step)]
+    # What a crash may leave beside these files is looked for there.
+    paths = [key for planned in plan.steps for key in planned.step.keys]
     await log.append("turn/started", {"turn": turn, "source": "undo", "rule": "", "paths": paths})
     landed: list[Landed] = []
     notes = list(plan.notes)
@@ -221,12 +222,6 @@ async def _foreseen(files: Files, step: Step) -> Outcome:
 
 def _content(data: bytes, executable: bool = False) -> Content:
     return Content(blob_id(data), len(data), executable, data)
-
-
-def _paths(step: Step) -> list[str]:
-    """Where its files are written: what a crash may leave beside them is looked for there."""
-    moved = [step.action.to.key] if isinstance(step.action, Move) else []
-    return [step.target.key, *moved]
 
 
 async def _put_back(journal: Journal, turn: int, call: str, landed: list[Landed]) -> list[str]:
