@@ -103,7 +103,8 @@ class Puppet:
                 self.send(id=identity, result={})
 
     def filled(self, value: Any) -> Any:
-        return json.loads(json.dumps(value).replace("{w}", json.dumps(self.workspace)[1:-1]))
+        text = json.dumps(value).replace("{w}", json.dumps(self.workspace)[1:-1])
+        return json.loads(text.replace("{w-}", json.dumps(self.workspace.lstrip("/"))[1:-1]))
 
     def prompt(self, identity: Any, steps: list[dict[str, Any]]) -> None:
         reason: str | None = "end_turn"

@@ -47,6 +47,8 @@ class Agent:
     """The changes that are nobody's."""
     more: list[dict[str, Any]] = field(default_factory=list)
     """The steps of a second turn."""
+    rows: Mapping[str, str] = field(default_factory=dict)
+    """How every call ended, where that is what matters."""
 
 
 AGENTS = {
@@ -188,6 +190,50 @@ AGENTS = {
          update("c", status="failed", rawOutput={"error": "disk full"})],
         files={"a.txt": TEXT, "b.txt": TEXT}, calls={"c": [ONE_LINE]},
     ),
+    "a question under an id of its own, of an edit that names its file and no more": Agent(
+        [start("look", title="read: a.txt", kind="read", locations=[{"path": "{w}/a.txt"}]),
+         start("c", title="patch (replace): a.txt", kind="edit", locations=[{"path": "{w}/a.txt"}]),
+         {"ask": {"toolCallId": "edit-approval-1", "title": "Approve edit: a.txt", "kind": "edit",
+                  "content": [snippet("{w}/a.txt", TEXT, NEW)]}}, WRITE, say("done")],
+        calls={"c": [ONE_LINE]}, rows={"look": "unknown", "c": "applied"},
+    ),
+    "a question before its call is announced, under another id": Agent(
+        [{"ask": {"toolCallId": "question", "title": "Edit", "content": [snippet("{w}/a.txt")]}},
+         edit("c", "a.txt", "line 20", "line twenty"), WRITE, done("c")],
+        calls={"question": [ONE_LINE]}, rows={"question": "applied"},
+    ),
+    "the same, the call being told bit by bit": Agent(
+        [{"ask": {"toolCallId": "question", "title": "Edit", "content": [snippet("{w}/a.txt")]}},
+         start("c", title="Edit", rawInput={}), update("c", rawInput={"path": "{w}/a.txt", "old_string": "line 20",
+                                                                      "new_string": "line twenty"}), WRITE, done("c")],
+        calls={"c": [ONE_LINE]}, rows={"question": "completed", "c": "applied"},
+    ),
+    "a file that is only named, and no word of the end": Agent(
+        [start("c", title="write: made.txt", kind="edit", locations=[{"path": "{w}/made.txt"}]),
+         {"write": "made.txt", "text": "new\n"}, say("done")],
+        calls={"c": [("add", "made.txt", 1, 0)]}, rows={"c": "applied"},
+    ),
+    "a file that is only named, and nothing was done": Agent(
+        [start("c", title="write: made.txt", kind="edit", locations=[{"path": "{w}/made.txt"}]), say("done")],
+        rows={"c": "unknown"},
+    ),
+    "ids that are numbers": Agent(
+        [{"send": {"sessionUpdate": "tool_call", "toolCallId": 7, "title": "Edit", "kind": "edit",
+                   "content": [snippet("{w}/a.txt")]}}, {"ask": {"toolCallId": 7}}, WRITE,
+         {"send": {"sessionUpdate": "tool_call_update", "toolCallId": 7, "status": "completed"}}],
+        calls={"7": [ONE_LINE]}, rows={"7": "applied"},
+    ),
+    "a write through the client whose path lacks its first slash": Agent(
+        [start("c", title="apply_patch", kind="edit", rawInput={"patchText": "…"}),
+         {"call": "fs/write_text_file", "params": {"path": "{w-}/a.txt", "content": NEW}}, done("c")],
+        calls={"c": [ONE_LINE]}, rows={"c": "applied"},
+    ),
+    "several calls of which nothing but a title is told": Agent(
+        [*(start(name, title=f"Write ({name}.txt)", status="in_progress") for name in "xyz"),
+         {"call": "fs/write_text_file", "params": {"path": "{w}/z.txt", "content": "z\n"}},
+         {"write": "y.txt", "text": "y\n"}, *(done(name) for name in "zyx")],
+        calls={"z": [("add", "z.txt", 1, 0)], "y": [("add", "y.txt", 1, 0)]},
+    ),
     "every call ended at once": Agent(
         [*(edit(f"c{number}", f"f{number}.txt", None, f"{number}\n") for number in range(8)),
          *({"write": f"f{number}.txt", "text": f"{number}\n"} for number in range(8)),
@@ -201,12 +247,14 @@ AGENTS = {
 async def test_whatever_an_agent_says_the_cards_are_what_happened(tmp_path: Path, agent: Agent) -> None:
     workspace = tmp_path / "workspace"
     before = _prepared(workspace, agent)
-    async with puppet(tmp_path, agent.steps, agent.more) as live:
+    async with puppet(tmp_path, agent.steps, agent.more, answers=[True] * 9) as live:
         assert await turn(live) == "completed"
         if agent.more:
             await asyncio.sleep(0.6)
             assert await turn(live) == "completed"
         cards = _cards(live)
+        if agent.rows:
+            assert {call: row.status for call, row in tools(live).items()} == agent.rows
         assert replayed(before, live.conversation.transcript.landed(), workspace, live) == _files(workspace)
         assert cards == {call: sorted(changes) for call, changes in agent.calls.items()}
         assert sorted(change for row in found(live) for change in touched(row, live)) == sorted(agent.beside)

@@ -12,6 +12,7 @@ who names it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,17 +44,28 @@ def owners(step: Step, running: Sequence[ForeignCall], earlier: Sequence[Foreign
     foretold = [call for call in (*late, *meant) if call.foretold(step)]
     for candidates in (foretold, meant, late):
         if candidates:
-            return Owners(candidates)
+            return Owners(_announced(candidates))
     if shells := [call for call in able if call.evidence.is_shell]:
         return Owners(shells, certain=len(shells) == 1)
     for candidates in ([call for call in able if call.mentions(step)], [call for call in able if call.is_open_ended]):
         if candidates:
-            return Owners(candidates, certain=False)
+            return Owners(_titled(candidates, step), certain=False)
     if able:
         return Owners((), certain=False, during=able)
     if lagging := [call for call in earlier if call.may_run and call.evidence.is_shell and _just_ended(call, now)]:
         return Owners(lagging)
     return Owners([call for call in running if call.means(step)])
+
+
+def _announced(calls: Sequence[ForeignCall]) -> Sequence[ForeignCall]:
+    """Without those of which only a question is known, where there are others: it was about one of them."""
+    return [call for call in calls if not call.only_asked] or calls
+
+
+def _titled(calls: Sequence[ForeignCall], step: Step) -> Sequence[ForeignCall]:
+    """Those whose title names the file, if any does."""
+    names = [os.path.basename(path) for path in step.paths]  # noqa: PTH119 - of a text, not of a file
+    return [call for call in calls if call.titles(names)] or calls
 
 
 def _just_ended(call: ForeignCall, now: float) -> bool:

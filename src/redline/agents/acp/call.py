@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -217,6 +218,11 @@ class ForeignCall:
 
     def mentions(self, step: Step) -> bool:
         return not step.paths.isdisjoint(self._files[1])
+
+    def titles(self, names: Iterable[str]) -> bool:
+        """Its title holds the name of one of these files, as a word of its own."""
+        title = self.evidence.title
+        return any(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", title) for name in names)
 
     def foretold(self, step: Step) -> bool:
         """A line that it proposed to add, or to remove, is one that was."""

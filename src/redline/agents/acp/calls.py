@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp import judgement
 from redline.agents.acp.call import OUTPUT_KEPT, ForeignCall
+from redline.agents.acp.kinship import closest
 from redline.agents.acp.landing import Landing
 from redline.changes.codec import to_json
 from redline.sessions.gate import GateError, as_json
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from redline.agents.acp.bulk import Bulk
     from redline.agents.acp.judgement import Over
     from redline.agents.acp.normalise import CallSaid
-    from redline.changes.record import FileChange
     from redline.sessions.log import SessionLog
     from redline.tools.recorder import Recorder
 
@@ -45,7 +45,8 @@ class Calls:
         self.terminal: Callable[[str], tuple[str, Mapping[str, Any] | None] | None] = lambda _: None
         """The output of a terminal of ours and how it ended, by its id."""
         self._log = log
-        self._workspace = workspace
+        self.workspace = workspace
+        """Where relative paths of the agent start."""
         self._bulk = bulk
         self.landing = Landing(log, recorder, bulk, self)
         """Where what is found on the disk goes."""
@@ -63,7 +64,7 @@ class Calls:
 
     def of_turn(self, turn: int | None = None) -> list[ForeignCall]:
         wanted = self.turn if turn is None else turn
-        return [call for call in self._calls.values() if call.turn == wanted]
+        return [call for call in self.known() if call.turn == wanted]
 
     async def take(self, said: CallSaid) -> tuple[ForeignCall, bool]:
         """Take what one message says of a call; the call, whose `ended` tells whether it is said to be over, and
@@ -93,21 +94,34 @@ class Calls:
             earlier = self._calls.get((self.turn - 1, said.call))
             if earlier is not None and (not self.running or earlier.claim is None):
                 return earlier
-        return known or self._new(said.call)
+        return known or self._asked_before(said) or self._new(said.call)
+
+    def _asked_before(self, said: CallSaid) -> ForeignCall | None:
+        """The call that was asked about under another id before it was announced; None: there is none, or several."""
+        waiting = [call for call in self.of_turn() if call.only_asked and call.answer is not None and not call.closed]
+        if not waiting:
+            return None
+        new = ForeignCall(self.turn, said.call, self.workspace)
+        new.take(said, self._now())
+        fitting = closest(new, waiting)
+        if len(fitting) != 1:
+            return None
+        self._calls[(self.turn, said.call)] = fitting[0]
+        return fitting[0]
 
     def linked(self, said: CallSaid) -> ForeignCall:
         """The call that a permission request is about. An agent may ask under an id of its own: then it is the open
         call with the same files or the same command, if there is exactly one."""
         known = self._calls.get((self.turn, said.call))
-        asked = ForeignCall(self.turn, said.call, self._workspace)
+        asked = ForeignCall(self.turn, said.call, self.workspace)
         asked.take(said, self._now())
         if known is not None and not known.only_asked:
             return known
-        fitting = [call for call in self.of_turn() if call.ended is None and call.answer is None and _fits(call, asked)]
+        fitting = closest(asked, [call for call in self.of_turn() if call.ended is None and call.answer is None])
         if len(fitting) == 1:
             return fitting[0]
         if known is not None:
-            if known.answer in (None, "asking") or _fits(known, asked):
+            if known.answer in (None, "asking") or closest(asked, [known]):
                 return known
             return self._new(said.call, row=self._free(said.call))
         call = self._new(said.call)
@@ -154,8 +168,8 @@ class Calls:
     # What the disk says.
 
     def known(self) -> list[ForeignCall]:
-        """All that are remembered, whatever their turn."""
-        return list(self._calls.values())
+        """All that are remembered, whatever their turn, each once: a call may have two ids."""
+        return list(dict.fromkeys(self._calls.values()))
 
     async def record(self, call: ForeignCall) -> None:
         """Log what was found of a call: at once where it goes on, else with how it ended."""
@@ -255,7 +269,7 @@ class Calls:
         return {name: value for name, value in notes.items() if value}
 
     def _new(self, identity: str, row: str | None = None) -> ForeignCall:
-        call = ForeignCall(self.turn, row or identity, self._workspace, started=self._now())
+        call = ForeignCall(self.turn, row or identity, self.workspace, started=self._now())
         self._calls[(self.turn, identity)] = call
         return call
 
@@ -300,19 +314,6 @@ def _is_text(content: Sequence[Any]) -> bool:
     """One text, and nothing beside it."""
     block = content[0].get("content") if len(content) == 1 and isinstance(content[0], Mapping) else None
     return isinstance(block, Mapping) and block.keys() == {"type", "text"} and len(content[0]) == 2
-
-
-def _fits(call: ForeignCall, asked: ForeignCall) -> bool:
-    one, other = call.evidence, asked.evidence
-    if other.command is not None or one.command is not None:
-        return one.command == other.command
-    if other.proposed and one.proposed:
-        return _lines(one.proposed) == _lines(other.proposed)
-    return bool(other.named) and other.named <= one.named and not one.is_shell
-
-
-def _lines(changes: Sequence[FileChange]) -> set[tuple[str, str]]:
-    return {(change.path, line) for change in changes for hunk in change.hunks for line in hunk.lines if line[0] != " "}
 
 
 def _shortened(text: str) -> str:

@@ -78,12 +78,12 @@ def _refused(call: ForeignCall, warnings: list[str]) -> Verdict:
 
 
 def _unended(call: ForeignCall, warnings: list[str], over: Over, touched: Touched) -> Verdict:
-    meant = {key(change.path) for change in call.evidence.proposed}
+    meant = _meant(call)
     done = {path for step in call.steps for path in step.paths}
     if meant and meant <= done:
         warnings.append("The agent never said how this ended; the disk does.")
         return Verdict("completed", None, tuple(warnings))
-    if call.only_asked and not meant:
+    if call.only_asked and all(map(touched, meant)):  # it was a question, and what it was about stands elsewhere
         return Verdict("completed", None, tuple(warnings))
     if over == "broken":
         problem = Problem("INTERRUPTED", "The agent was gone before this ended.", "Look at what is on disk.")
@@ -92,6 +92,14 @@ def _unended(call: ForeignCall, warnings: list[str], over: Over, touched: Touche
     if meant and not any(map(touched, meant)):
         message, remedy = "The agent never said how this ended; nothing of what it announced changed on disk.", ""
     return Verdict("unknown", Problem("UNKNOWN_OUTCOME", message, remedy), tuple(warnings))
+
+
+def _meant(call: ForeignCall) -> set[str]:
+    """The files that it was to change: those of its diffs, else those that it names, where that is its purpose."""
+    seen = call.evidence
+    if seen.proposed or seen.is_shell:
+        return {key(change.path) for change in seen.proposed}
+    return set(map(key, seen.intended))
 
 
 def _failure(call: ForeignCall) -> Problem:

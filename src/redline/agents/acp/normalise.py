@@ -150,6 +150,8 @@ def with_envelope(params: Fields) -> object:
 def call_said(update: Fields, *, starts: bool) -> CallSaid | None:
     """None: it names no call."""
     call = update.get("toolCallId")
+    if isinstance(call, int) and not isinstance(call, bool):
+        call = str(call)
     if not isinstance(call, str) or not call:
         return None
     present = {key: update[key] for key in _CALL_FIELDS if update.get(key) is not None}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp.call import ForeignCall, Step
-from redline.agents.acp.places import key
+from redline.agents.acp.places import absolute, key
 from redline.files.error import FileError
 from redline.files.seam import Blob, Files, Outcome, Target, Write
 from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
@@ -53,7 +53,7 @@ class Texts:
 
     async def read(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """`line` counts from 1, `limit` counts lines. Text comes as it is, but for a BOM, which is kept by `write`."""
-        path = _path(params)
+        path = self._path(params)
         try:
             target = await self._files.resolve(path)
             content = await self._files.read(target, READ_LIMIT)
@@ -70,7 +70,7 @@ class Texts:
         return {"content": _lines(text, params.get("line"), params.get("limit"))}
 
     async def write(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        path, content = _path(params), params.get("content")
+        path, content = self._path(params), params.get("content")
         if not isinstance(content, str):
             raise RpcError(INVALID_PARAMS, "content is missing")
         try:
@@ -142,17 +142,26 @@ class Texts:
                 await self._calls.landing.land(call, _step(one))
 
     def _call_for(self, target: Target) -> ForeignCall | None:
-        """The open call that means to change the file, or names it, or may change any."""
+        """The open call that means to change the file, or names it, or the only one that may change any."""
         running = [call for call in self._calls.of_turn() if not call.closed and call.may_run]
         paths = {str(target.real), key(str(target.path))}
         for fitting in (
             [call for call in running if paths & {key(path) for path in call.evidence.intended}],
             [call for call in running if paths & {key(path) for path in call.evidence.named}],
-            [call for call in running if call.ended is None and (call.evidence.is_shell or call.is_open_ended)],
         ):
             if fitting:
                 return fitting[0] if len(fitting) == 1 else next((c for c in fitting if c.ended is None), fitting[0])
+        able = [call for call in running if call.ended is None and (call.evidence.is_shell or call.is_open_ended)]
+        for fitting in ([call for call in able if call.titles([target.path.name])], able):
+            if len(fitting) == 1:
+                return fitting[0]
         return None
+
+    def _path(self, params: Mapping[str, Any]) -> str:
+        path = params.get("path")
+        if not isinstance(path, str) or not path:
+            raise RpcError(INVALID_PARAMS, "path is missing")
+        return absolute(path, self._calls.workspace)
 
     def _accept(self, outcome: Outcome) -> None:
         after = outcome.after
@@ -166,13 +175,6 @@ class Texts:
 def _step(landed: Landed) -> Step:
     before, after = landed.outcome.before, landed.outcome.after
     return Step(landed.change, before.data if before is not None else None, after.data if after is not None else None)
-
-
-def _path(params: Mapping[str, Any]) -> str:
-    path = params.get("path")
-    if not isinstance(path, str) or not path:
-        raise RpcError(INVALID_PARAMS, "path is missing")
-    return path
 
 
 def _lines(text: str, line: object, limit: object) -> str:
