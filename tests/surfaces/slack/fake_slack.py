@@ -8,10 +8,15 @@ Enforced, each with its source:
   (docs.slack.dev/reference/block-kit/blocks/section-block), a button's 75 and its `value` 2,000, its `action_id` 255
   (docs.slack.dev/reference/block-kit/block-elements/button-element), 25 elements in `actions`
   (docs.slack.dev/reference/block-kit/blocks/actions-block);
+- the `text` of an edit holds 4,000 characters, and rich text is not replaced by blocks without any, else
+  `block_mismatch` (docs.slack.dev/reference/methods/chat.update);
 - a rate limit is HTTP 429 with `Retry-After`, or HTTP 200 with `ok: false` and `ratelimited`
-  (docs.slack.dev/apis/web-api/rate-limits): both at a test's word;
+  (docs.slack.dev/apis/web-api/rate-limits): both at a test's word, and the first over a method's tier;
+- streaming calls, and the tiers: `streams.py`;
 - an upload is `files.getUploadURLExternal`, a POST, `files.completeUploadExternal`; its length must be the one that was
-  announced, a snippet is at most 1 MB (docs.slack.dev/reference/methods/files.getUploadURLExternal);
+  announced, a snippet is at most 1 MB (docs.slack.dev/reference/methods/files.getUploadURLExternal). No size is
+  documented there for other files; what a workspace restricts is an error (`file_upload_size_restricted`, …), at a
+  test's word;
 - Socket Mode: a web socket from `apps.connections.open` with an app token; every envelope is acknowledged within three
   seconds, or sent again (docs.slack.dev/apis/events-api/using-socket-mode).
 """
@@ -27,13 +32,15 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import WSMsgType, web
 
+from surfaces.slack.streams import Streams, Tiers
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 BOT = "UBOT"
 ACK_SECONDS = 3.0
-FILE_LIMIT = 10**9
-"""Bytes of a file (slack.com/help/articles/201330736)."""
+_LONGEST = 64 * 2**20
+"""Bytes of a request that this server takes: more than any test sends."""
 
 
 @dataclass
@@ -52,6 +59,8 @@ class FakeSlack:
     """Those that lines may have; None: any."""
     acks: list[float] = field(default_factory=list)
     """Seconds that each envelope took."""
+    streams: Streams = field(default_factory=Streams)
+    tiers: Tiers = field(default_factory=Tiers)
     _pending: dict[str, dict[str, Any]] = field(default_factory=dict)
     _socket: web.WebSocketResponse | None = None
     _connected: asyncio.Event = field(default_factory=asyncio.Event)
@@ -59,7 +68,7 @@ class FakeSlack:
     _count: int = 0
 
     def app(self) -> web.Application:
-        app = web.Application(client_max_size=FILE_LIMIT)
+        app = web.Application(client_max_size=_LONGEST)
         app.router.add_route("*", "/api/{method}", self._method)
         app.router.add_post("/upload/{file}", self._upload)
         app.router.add_get("/link", self._link)
@@ -117,6 +126,9 @@ class FakeSlack:
         if self.answers.get(name):
             status, body, headers = self.answers[name].pop(0)
             return web.json_response(body, status=status, headers=headers)
+        if wait := self.tiers.wait(name):
+            body = {"ok": False, "error": "ratelimited"}
+            return web.json_response(body, status=429, headers={"Retry-After": str(wait)})
         token = request.headers.get("Authorization", "")
         wanted = "Bearer xapp-" if name == "apps.connections.open" else "Bearer xoxb-"
         if not token.startswith(wanted):
@@ -144,10 +156,42 @@ class FakeSlack:
 
     def _chat_update(self, sent: dict[str, Any]) -> dict[str, Any]:
         key = (sent["channel"], sent["ts"])
-        error = "message_not_found" if key not in self.messages else _refusal(sent, self.languages)
+        error = self._edit_refusal(key, sent)
         if error:
             return {"ok": False, "error": error}
         self.messages[key] |= {"text": sent["text"], "blocks": _json(sent["blocks"])}
+        return {"ok": True, "channel": sent["channel"], "ts": sent["ts"]}
+
+    def _edit_refusal(self, key: tuple[str, str], sent: dict[str, Any]) -> str:
+        if key not in self.messages:
+            return "message_not_found"
+        if self.streams.is_streaming(*key):
+            return "streaming_state_conflict"
+        if len(sent.get("text", "")) > 4_000:
+            return "msg_too_long"
+        rich, after = (
+            any(b["type"] == "rich_text" for b in bs) for bs in (self.messages[key]["blocks"], _json(sent["blocks"]))
+        )
+        return "block_mismatch" if rich and not after else _refusal(sent, self.languages)
+
+    def _chat_startStream(self, sent: dict[str, Any]) -> dict[str, Any]:  # noqa: N802 - Slack's
+        if error := self.streams.refused_start(sent):
+            return {"ok": False, "error": error}
+        ts = self._ts()
+        self.streams.start((sent["channel"], ts), sent)
+        self.messages[sent["channel"], ts] = {"text": "", "blocks": [], "thread_ts": sent.get("thread_ts")}
+        return {"ok": True, "channel": sent["channel"], "ts": ts}
+
+    def _chat_appendStream(self, sent: dict[str, Any]) -> dict[str, Any]:  # noqa: N802 - Slack's
+        return self._more(sent, ends=False)
+
+    def _chat_stopStream(self, sent: dict[str, Any]) -> dict[str, Any]:  # noqa: N802 - Slack's
+        return self._more(sent, ends=True)
+
+    def _more(self, sent: dict[str, Any], *, ends: bool) -> dict[str, Any]:
+        if error := self.streams.refused_more(sent, ends=ends):
+            return {"ok": False, "error": error}
+        self.streams.more(sent, ends=ends)
         return {"ok": True, "channel": sent["channel"], "ts": sent["ts"]}
 
     def _chat_delete(self, sent: dict[str, Any]) -> dict[str, Any]:
@@ -248,6 +292,10 @@ def _refusal(sent: dict[str, Any], languages: frozenset[str] | None) -> str:
         ):
             return "invalid_blocks"
     return ""
+
+
+def _is_rich(blocks: list[dict[str, Any]]) -> bool:
+    return any(block["type"] == "rich_text" for block in blocks)
 
 
 def _fit(buttons: list[dict[str, Any]]) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _MAY_PASS = frozenset((
     "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org",
+    "update_failed", "messaging_processing_failed", "external_channel_migrating", "streaming_state_conflict",
     # Until somebody mends the app: what waits then arrives after all.
     "invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive", "missing_scope",
     "accesslimited",
@@ -87,7 +88,7 @@ class SlackCalls:
             try:
                 answer = await self._upload(place, file, snippet_type="diff")
             except SlackApiError as error:
-                if _code(error) != "snippet_too_large":
+                if _code(error) not in ("snippet_too_large", "unknown_snippet_type"):
                     raise
                 answer = await self._upload(place, file)
             except SlackRequestError as error:
