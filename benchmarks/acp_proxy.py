@@ -29,58 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 LINES = 5_000
-AGENT = """
-import json, sys, time
-from pathlib import Path
-
-def send(**message):
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n")
-    sys.stdout.flush()
-
-def update(**value):
-    send(method="session/update", params={"sessionId": "s", "update": value})
-
-def now():
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-
-def text(value):
-    update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": value})
-
-def prompt(folder, kind, count):
-    path = Path(folder, "big.py")
-    for number in range(count):
-        if kind == "flood":
-            text("%d \\n" % number)
-            continue
-        time.sleep(0.004 if kind != "hunks" else 0.02)
-        if kind == "passed":
-            send(method="_bench/passed", params={"sessionId": "s", "sent": now()})
-        elif kind == "text":
-            text("%d\\n" % now())
-        else:
-            call = "c%d" % number
-            old, new = "line 2500 %d\\n" % number, "line 2500 %d\\n" % (number + 1)
-            block = {"type": "diff", "path": str(path), "oldText": old, "newText": new}
-            update(sessionUpdate="tool_call", toolCallId=call, title="Edit", kind="edit", status="in_progress",
-                   content=[block])
-            path.write_text(path.read_text().replace(old, new))
-            update(sessionUpdate="tool_call_update", toolCallId=call, status="completed", rawOutput={"sent": now()})
-            time.sleep(0.08)
-
-folder = ""
-for line in sys.stdin:
-    message = json.loads(line)
-    method, identity, params = message.get("method"), message.get("id"), message.get("params") or {}
-    if method == "initialize":
-        send(id=identity, result={"protocolVersion": 1, "agentCapabilities": {}})
-    elif method == "session/new":
-        folder = params["cwd"]
-        send(id=identity, result={"sessionId": "s"})
-    elif method == "session/prompt":
-        kind, count = params["prompt"][0]["text"].split()
-        prompt(folder, kind, int(count))
-        send(id=identity, result={"stopReason": "end_turn"})
-"""
+AGENT = Path(__file__).parent / "agents" / "stamped.py"
 
 
 class Client:
@@ -214,13 +163,10 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=20_000)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        agent = Path(name, "agent.py")
-        agent.write_text(AGENT)
-        command = [sys.executable, str(agent)]
-        bare = measure(command, arguments.samples, arguments.updates)
-        through = [sys.executable, "-m", "redline", "acp", "--agent-command", shlex.join(command)]
-        ours = measure(through, arguments.samples, arguments.updates)
+    command = [sys.executable, str(AGENT)]
+    bare = measure(command, arguments.samples, arguments.updates)
+    through = [sys.executable, "-m", "redline", "acp", "--agent-command", shlex.join(command)]
+    ours = measure(through, arguments.samples, arguments.updates)
     greeted, imported = initialize()
     found = {
         "bare": bare, "redline": ours, "read_ms": reading(),

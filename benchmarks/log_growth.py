@@ -21,48 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from captures.recorded import stage
 
-AGENT = """
-import json, sys
-from pathlib import Path
-
-what = sys.argv[1]
-
-def send(**message):
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n")
-    sys.stdout.flush()
-
-def update(**fields):
-    send(method="session/update", params={"sessionId": "s", "update": fields})
-
-for line in sys.stdin:
-    message = json.loads(line)
-    method = message.get("method")
-    if method == "initialize":
-        send(id=message["id"], result={"protocolVersion": 1, "agentCapabilities": {}})
-    elif method == "session/new":
-        folder = Path(message["params"]["cwd"])
-        send(id=message["id"], result={"sessionId": "s"})
-    elif method == "session/prompt":
-        path = folder / "big.txt"
-        if what == "large":
-            old = path.read_text()
-            new = old.replace("line 123456 ", "LINE 123456 ", 1)
-            block = {"type": "diff", "path": str(path), "oldText": old, "newText": new}
-            raw = {"originalContent": old, "newContent": new}
-            update(sessionUpdate="tool_call", toolCallId="c", title="Edit", kind="edit", content=[block])
-            path.write_text(new)
-            update(sessionUpdate="tool_call_update", toolCallId="c", status="completed", content=[block], rawOutput=raw)
-        else:
-            lines = [f"row {number} of the text that is being written\\n" for number in range(7000)]
-            step = 1 if what == "cumulative" else 7000
-            update(sessionUpdate="tool_call", toolCallId="c", title="Write", kind="edit", rawInput={})
-            for number in range(step, 7001, step):
-                given = {"path": str(path), "content": "".join(lines[:number])}
-                update(sessionUpdate="tool_call_update", toolCallId="c", rawInput=given)
-            path.write_text("".join(lines))
-            update(sessionUpdate="tool_call_update", toolCallId="c", status="completed")
-        send(id=message["id"], result={"stopReason": "end_turn"})
-"""
+AGENT = Path(__file__).parent / "agents" / "texts.py"
 
 
 async def growth(what: str) -> tuple[int, int]:
@@ -73,8 +32,7 @@ async def growth(what: str) -> tuple[int, int]:
         if what == "large":
             text = "".join(f"line {number} {'x' * 60}\n" for number in range(280_000))
             (folder / "workspace/big.txt").write_text(text)
-        (folder / "agent.py").write_text(AGENT)
-        async with stage(folder, [sys.executable, str(folder / "agent.py"), what]) as live:
+        async with stage(folder, [sys.executable, str(AGENT), what]) as live:
             stop = await live.conversation.prompt("Go.", source="terminal")
             assert stop.reason == "completed", stop
             events = [event async for event in live.session.log.events() if event.type.startswith("tool/")]

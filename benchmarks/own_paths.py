@@ -31,42 +31,7 @@ from sweep import make_workspace
 
 PAUSE = 0.25
 """Seconds before each call, so that the look at the whole workspace after the one before is over."""
-AGENT = """
-import json, sys, time
-from pathlib import Path
-
-calls, pause = int(sys.argv[1]), float(sys.argv[2])
-
-def send(**message):
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n")
-    sys.stdout.flush()
-
-def update(**fields):
-    send(method="session/update", params={"sessionId": "s", "update": fields})
-
-for line in sys.stdin:
-    message = json.loads(line)
-    method = message.get("method")
-    if method == "initialize":
-        send(id=message["id"], result={"protocolVersion": 1, "agentCapabilities": {}})
-    elif method == "session/new":
-        folder = Path(message["params"]["cwd"])
-        send(id=message["id"], result={"sessionId": "s"})
-    elif method == "session/prompt":
-        for number in range(calls):
-            time.sleep(pause)
-            path = folder / f"package{number % 10}/module{number % 50}/file{number % 10 * 1000 + number % 50 * 20}.py"
-            old = path.read_text()
-            new = old.replace("value_20 = ", f"value_20 = {number} + ", 1)
-            block = {"type": "diff", "path": str(path), "oldText": old, "newText": new}
-            update(sessionUpdate="tool_call", toolCallId=f"c{number}", title="Edit", kind="edit", status="in_progress",
-                   content=[block])
-            time.sleep(0.02)
-            path.write_text(new)
-            update(sessionUpdate="tool_call_update", toolCallId=f"c{number}", status="completed",
-                   _meta={"sent": time.monotonic()})
-        send(id=message["id"], result={"stopReason": "end_turn"})
-"""
+AGENT = Path(__file__).parent / "agents" / "edits.py"
 
 
 class Eye(Onlooker):
@@ -95,7 +60,7 @@ async def ours(folder: Path, calls: int) -> dict[str, list[float]]:
         if event.type == "tool/result":
             sent[event.data["call"]] = event.data["meta"]["_meta"]["sent"]
 
-    async with stage(folder, _command(folder, calls), onlooker=eye) as live:
+    async with stage(folder, _command(calls), onlooker=eye) as live:
         live.session.log.subscribe(heard)
         stop = await live.conversation.prompt("Go.", source="terminal")
         assert stop.reason == "completed", stop
@@ -118,7 +83,7 @@ async def bare(folder: Path, calls: int) -> list[float]:
             if getattr(update, "status", None) == "completed":
                 printed.append((time.monotonic() - update.field_meta["sent"]) * 1e3)
 
-    command = _command(folder, calls)
+    command = _command(calls)
     with _nowhere() as nowhere, contextlib.redirect_stdout(nowhere):
         async with acp.spawn_agent_process(Printer(), *command) as (connection, _):
             await connection.initialize(protocol_version=1)
@@ -132,10 +97,8 @@ def _nowhere() -> TextIO:
     return Path(os.devnull).open("w")
 
 
-def _command(folder: Path, calls: int) -> list[str]:
-    path = folder / "agent.py"
-    path.write_text(AGENT)
-    return [sys.executable, str(path), str(calls), str(PAUSE)]
+def _command(calls: int) -> list[str]:
+    return [sys.executable, str(AGENT), str(calls), str(PAUSE)]
 
 
 async def measure(files: int, calls: int) -> dict[str, Any]:
