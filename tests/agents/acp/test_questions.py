@@ -43,6 +43,22 @@ async def test_a_snippet_is_shown_with_its_place_in_the_file_before_it_is_allowe
         assert (row.status, touched(row, live), row.warnings) == ("applied", ONE_LINE, ())
 
 
+async def test_two_edits_of_one_file_that_are_asked_about_before_either_is_made_are_both_as_shown(
+    tmp_path: Path,
+) -> None:
+    both = NEW.replace("line 30\n", "line thirty\n")
+    steps = [
+        edit("one", "a.txt", "line 20", "line twenty"), edit("two", "a.txt", "line 30", "line thirty"),
+        ask("one", diff("a.txt", "line 20", "line twenty")), ask("two", diff("a.txt", "line 30", "line thirty")),
+        WRITE, done("one"), {"sleep": 0.3}, {"write": "a.txt", "text": both}, done("two"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}, answers=[True, True]) as live:
+        await turn(live, BEFORE)
+        for call in ("one", "two"):
+            row = tools(live)[call]
+            assert (row.status, touched(row, live), row.warnings) == ("applied", ONE_LINE, ())
+
+
 async def test_all_files_and_places_of_a_request_are_shown(tmp_path: Path) -> None:
     """Public reports: D41."""
     blocks = [diff("a.txt", "line 3\n", "l3\n"), diff("b.txt", None, "b\n"), diff("a.txt", "line 30\n", "l30\n")]

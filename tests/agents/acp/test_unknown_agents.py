@@ -234,6 +234,20 @@ AGENTS = {
          {"write": "y.txt", "text": "y\n"}, *(done(name) for name in "zyx")],
         calls={"z": [("add", "z.txt", 1, 0)], "y": [("add", "y.txt", 1, 0)]},
     ),
+    "an edit and a command on the same file, both over before anybody can look": Agent(
+        [edit("c", "a.txt", "line 20", "line twenty"), shell("s", "sed -i 's/line 3$/line three/' a.txt"), WRITE,
+         {"run": "sed -i 's/line 3$/line three/' a.txt"}, done("c"), done("s")],
+        calls={"c": [ONE_LINE], "s": [ONE_LINE]},
+    ),
+    "the same the other way round, none of them ever ended": Agent(
+        [shell("s", "sed -i 's/line 3$/line three/' a.txt"), edit("c", "a.txt", "line 20", "line twenty"), WRITE,
+         {"run": "sed -i 's/line 3$/line three/' a.txt"}, say("done")],
+        calls={"c": [ONE_LINE], "s": [ONE_LINE]}, rows={"c": "applied", "s": "unknown"},
+    ),
+    "a command on another file beside an edit": Agent(
+        [edit("c", "a.txt", "line 2", "2"), shell("s", "cat b.txt"), WRITE, done("c"), done("s")],
+        calls={"c": [ONE_LINE]},
+    ),
     "every call ended at once": Agent(
         [*(edit(f"c{number}", f"f{number}.txt", None, f"{number}\n") for number in range(8)),
          *({"write": f"f{number}.txt", "text": f"{number}\n"} for number in range(8)),

@@ -28,6 +28,9 @@ class Owners:
     """False: only because nothing else is known to have run."""
     during: Sequence[ForeignCall] = ()
     """Where no call may have made it: those that ran meanwhile."""
+    commands: Sequence[ForeignCall] = ()
+    """Where a call is named because it means to change the file: those that ran meanwhile and may have changed it, too,
+    since their command names it."""
 
 
 LAG_SECONDS = 0.25
@@ -42,9 +45,10 @@ def owners(step: Step, running: Sequence[ForeignCall], earlier: Sequence[Foreign
     meant = [call for call in able if call.means(step)]
     late = [call for call in earlier if call.may_run and call.means(step) and not _done(call, step)]
     foretold = [call for call in (*late, *meant) if call.foretold(step)]
+    commands = [call for call in able if call.evidence.is_shell and call.commands_on(_names(step))]
     for candidates in (foretold, meant, late):
         if candidates:
-            return Owners(_announced(candidates))
+            return Owners(_announced(candidates), commands=[call for call in commands if call not in candidates])
     if shells := [call for call in able if call.evidence.is_shell]:
         return Owners(shells, certain=len(shells) == 1)
     for candidates in ([call for call in able if call.mentions(step)], [call for call in able if call.is_open_ended]):
@@ -64,8 +68,11 @@ def _announced(calls: Sequence[ForeignCall]) -> Sequence[ForeignCall]:
 
 def _titled(calls: Sequence[ForeignCall], step: Step) -> Sequence[ForeignCall]:
     """Those whose title names the file, if any does."""
-    names = [os.path.basename(path) for path in step.paths]  # noqa: PTH119 - of a text, not of a file
-    return [call for call in calls if call.titles(names)] or calls
+    return [call for call in calls if call.titles(_names(step))] or calls
+
+
+def _names(step: Step) -> list[str]:
+    return [os.path.basename(path) for path in step.paths]  # noqa: PTH119 - of a text, not of a file
 
 
 def _just_ended(call: ForeignCall, now: float) -> bool:

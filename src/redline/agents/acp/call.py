@@ -31,6 +31,32 @@ OUTPUT_KEPT = 64 * 1024
 """Characters of a command's output that are kept of a call."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How a file was to be when its change was shown and allowed."""
+
+    before: str | None
+    after: str | None
+    """Blobs; None: no file."""
+    lines: tuple[str, ...] = ()
+    """Those that were to go and to come; empty: they are not known."""
+
+    def is_done_by(self, change: FileChange) -> bool:
+        """It is the change that was shown, though the file may have been changed elsewhere before it was made."""
+        blobs = [side.blob if side is not None else None for side in (change.before, change.after)]
+        if blobs[1] == self.after:
+            return True
+        moved_on = blobs[0] != self.before and None not in (*blobs, self.after)
+        return moved_on and bool(self.lines) and self.lines == changed_lines(change)
+
+
+def changed_lines(change: FileChange) -> tuple[str, ...]:
+    """The lines that go and come, in order; none where not all of them are known."""
+    if change.truncated or change.redacted or not change.exact:
+        return ()
+    return tuple(line for hunk in change.hunks for line in hunk.lines if line[0] != " ")
+
+
 @dataclass(frozen=True)
 class Step:
     """One change that is on the disk, and its bytes as far as they are at hand."""
@@ -87,8 +113,8 @@ class ForeignCall:
     claim: Claim | None = None
     answer: Answer | None = None
     """To the last question about it; None: nobody was asked."""
-    approved: dict[str, str | None] = field(default_factory=dict)
-    """What was shown and allowed: by path, the blob that it was to hold then (None: gone)."""
+    approved: dict[str, Shown] = field(default_factory=dict)
+    """What was shown and allowed, by path (links followed)."""
     unseen: bool = False
     """It was allowed although no preview could be built."""
     only_asked: bool = False
@@ -221,8 +247,11 @@ class ForeignCall:
 
     def titles(self, names: Iterable[str]) -> bool:
         """Its title holds the name of one of these files, as a word of its own."""
-        title = self.evidence.title
-        return any(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", title) for name in names)
+        return any(_is_in(name, self.evidence.title) for name in names)
+
+    def commands_on(self, names: Iterable[str]) -> bool:
+        """The same of its command."""
+        return any(_is_in(name, self.evidence.command or "") for name in names)
 
     def foretold(self, step: Step) -> bool:
         """A line that it proposed to add, or to remove, is one that was."""
@@ -255,6 +284,10 @@ class ForeignCall:
             self.output = (self.output + piece["data"])[-OUTPUT_KEPT:]
         if isinstance(ending, Mapping):
             self.exit = {"exit_code": ending.get("exit_code"), "signal": ending.get("signal")}
+
+
+def _is_in(name: str, text: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
 
 def _joined(known: Any, new: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from redline.agents.acp.call import Shown
 from redline.files.seam import Write
 from redline.protocol.connection import INVALID_PARAMS, RpcError
 from redline.tools.permission import PermissionRequest
@@ -51,7 +52,7 @@ class Consent:
         title, tool = f"Write {target.path.name}", f"{self._agent}:write"
         request = PermissionRequest(call.turn, call.id, tool, title, (change,), (target.key,), note=_UNASKED)
         await self._put(call, request)
-        call.approved[target.key] = after
+        call.approved[target.key] = Shown(seen or None, after or None)
         return seen
 
     async def to_run(self, call: ForeignCall, command: str) -> None:

@@ -153,7 +153,7 @@ def _differences(call: ForeignCall) -> list[str]:
         if path not in call.approved:
             if call.approved:
                 found.append(f"{change.path} was changed, too, which was not shown when this was allowed.")
-        elif (change.after.blob if change.after is not None else None) != call.approved[path]:
+        elif not call.approved[path].is_done_by(change):
             found.append(f"What was written to {change.path} differs from what was shown when this was allowed.")
     return [
         *found,

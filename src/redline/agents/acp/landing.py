@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from redline.agents.acp.attribution import Owners, owners
 from redline.agents.acp.call import ForeignCall, Step
-from redline.agents.acp.split import split
+from redline.agents.acp.split import split, split_off
 from redline.tools.found import record_found
 from redline.tools.landed import net
 
@@ -136,7 +136,7 @@ class Landing:
         return owners(step, running, earlier, self._now())
 
     async def _place(self, step: Step, judged: Owners) -> None:
-        if shares := await self._shares(step, judged.calls):
+        if shares := await self._shares(step, judged):
             for call, share in shares:
                 await self._to_call(call, share)
             return
@@ -150,8 +150,13 @@ class Landing:
             self._last_lander.update(dict.fromkeys(step.paths))
             await self._add(tuple(call.id for call in ran), step.change)
 
-    async def _shares(self, step: Step, calls: Sequence[ForeignCall]) -> list[tuple[ForeignCall, Step]]:
+    async def _shares(self, step: Step, judged: Owners) -> list[tuple[ForeignCall, Step]]:
         """Whose change it is, or which part of it is whose; empty: nobody can be named."""
+        calls = judged.calls
+        if len(calls) == 1 and len(judged.commands) == 1:
+            shares = await split_off(step, calls[0], judged.commands[0], self._log.redactor, self._bulk)
+            if shares and all(self._may_take(call, share) for call, share in shares):
+                return shares
         if len(calls) == 1:
             return [(calls[0], step)] if self._may_take(calls[0], step) else []
         # One that asks may have done its part before it was allowed to.

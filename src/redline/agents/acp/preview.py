@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from redline.agents.acp.call import Shown, changed_lines
 from redline.files.error import FileError
 from redline.files.seam import Action, Delete, EditText, Files, Replace, Target, Write
 
@@ -27,8 +28,8 @@ class Preview:
     paths: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     """Why a change could not be compared with its file; empty: all of them could."""
-    expected: dict[str, str | None] = field(default_factory=dict)
-    """By real path, the blob that the file will hold; None: it will be gone."""
+    expected: dict[str, Shown] = field(default_factory=dict)
+    """By real path, how the file will be."""
 
     @property
     def note(self) -> str | None:
@@ -52,7 +53,8 @@ async def preview(call: ForeignCall, files: Files, recorder: Recorder) -> Previe
             result.changes.append(proposed)
             continue
         change = await recorder.change(outcome, "proposed")
-        result.expected[target.key] = outcome.after.blob if outcome.after is not None else None
+        before, after = (side.blob if side is not None else None for side in (outcome.before, outcome.after))
+        result.expected[target.key] = Shown(before, after, changed_lines(change))
         if outcome.before is not None and outcome.after is not None and outcome.before.blob == outcome.after.blob:
             result.faults.append(f"{proposed.path} already holds this; nothing would change.")
         result.changes.append(change)

@@ -56,6 +56,33 @@ async def split(
     return None
 
 
+async def split_off(
+    step: Step, call: ForeignCall, command: ForeignCall, redactor: Redactor, bulk: Bulk
+) -> list[tuple[ForeignCall, Step]] | None:
+    """The change that `call` told, and what is left of it to the command that ran beside; None: it cannot be told, or
+    nothing is left."""
+    before, after = step.before, step.after
+    if step.change.operation != "modify" or before is None or after is None or step.change.file_type != "text":
+        return None
+    edits = _pairs(call, step)
+    if not edits or len(before) + len(after) > _LARGEST:
+        return None
+    first, last = _replaced(before, edits), _replaced(after, [(new, old) for old, new in reversed(edits)])
+    if after in (first, before) or before in (first, last):
+        return None
+    if first is not None and (last is None or call.started <= command.started):
+        middle, order = first, (call, command)
+    elif last is not None:
+        middle, order = last, (command, call)
+    else:
+        return None
+    await bulk.keep(before, middle, after)
+    parts = ((before, middle), (middle, after))
+    return [
+        (one, await asyncio.to_thread(_part, step, *part, redactor)) for one, part in zip(order, parts, strict=True)
+    ]
+
+
 def _pairs(call: ForeignCall, step: Step) -> list[tuple[bytes, bytes]]:
     pairs = []
     for change in call.evidence.proposed:
