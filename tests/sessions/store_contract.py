@@ -241,6 +241,28 @@ class StoreContract:
         assert summary is not None
         assert (summary.title, summary.turns, summary.added, summary.removed) == ("", 0, 0, 0)
 
+    async def test_outlines_events_and_reads_those_that_are_wanted(self, store: Store) -> None:
+        await store.append(
+            [
+                event("s", 1, "tool/call", turn=2, call='é"', request="r"),
+                event("s", 2, "tool/result", turn=2, call="b", changes=[{"added": 1}]),
+                event("s", 3, "tool/result", turn=2, call="b", changes=[], content='"changes":[{'),
+                event("s", 4, "assistant/message", turn="x", message=7, call={"call": "no"}),
+            ],
+            durable=False,
+        )
+        assert [tuple(one) for one in await store.outline("s", after=0, before=5)] == [
+            (1, "tool/call", 2, 'é"', "", "r", False),
+            (2, "tool/result", 2, "b", "", "", True),
+            (3, "tool/result", 2, "b", "", "", False),
+            (4, "assistant/message", 0, "", "", "", False),
+        ]
+        assert [one.seq for one in await store.outline("s", after=1, before=4)] == [2, 3]
+        missing = (await store.outline("s", after=4, before=6))[0]
+        assert tuple(missing) == (5, "", 0, "", "", "", False)
+        found = await store.at("s", [1, 3, 9])
+        assert [(one.seq, isinstance(one, Event)) for one in found] == [(1, True), (3, True), (9, False)]
+
     async def test_finds_a_turn_without_a_scan(self, store: Store) -> None:
         await store.append(
             [*run_of("s", 1, 3), event("s", 4, "turn/started", turn=1), event("s", 5, "turn/started", turn=2)],

@@ -2,7 +2,8 @@
 
 A page is folded from whole turns: a row is put together from all events of its turn, so a fold that begins with a turn
 gives the same rows as one of the whole log. What reaches across turns is added: the session's own facts from before,
-and later undos, which mark what they took back.
+and later undos, which mark what they took back. Of a very long turn only those events are read that the rows of the
+page are made of (`gateway.long_turns`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from redline.gateway.long_turns import LONG_TURN, LongTurn
 from redline.gateway.roster import GatewayError
 from redline.transcript.fold import Transcript
 
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
 
 TAIL_EVENTS = 1000
 """Events at the end that are folded at least when a session is opened, if it has so many."""
+PART_EVENTS = 1000
+"""Events of a very long turn that are folded at once."""
 _KEPT_TURNS = 64
+_KEPT_OUTLINES = 4
 _AT_ONCE = 200
 """Events that are folded on the loop itself."""
 _FACTS = ("session/started", "session/state", "agent/started")
@@ -43,19 +48,27 @@ class Pages:
         self._store = store
         self._session = session
         self._present = present
-        self._turns: OrderedDict[tuple[int, int], list[AnyRow]] = OrderedDict()
+        self._turns: OrderedDict[tuple[int, int, int], list[AnyRow]] = OrderedDict()
+        self._long: OrderedDict[int, LongTurn] = OrderedDict()
         self._undos = 0
 
     async def tail(self, events: int = TAIL_EVENTS) -> tuple[Transcript, int]:
-        """The last turns with `events` events at least, and the `seq` at which they begin."""
+        """The last turns with `events` events at least, and the `seq` at which their rows begin. Of a very long turn
+        only the end."""
         store, session = self._store, self._session
         end = await store.tail(session)
-        start = end + 1
+        start = following = end + 1
         while start > 1 and end - start < events:
+            following = start
             start, _ = await store.turn_bounds(session, start - 1)
         transcript = Transcript(session, self._present)
         await _fed(transcript, await store.of_types(session, _FACTS, before=start))
         after = start - 1
+        if following - start > LONG_TURN:
+            turn = await self._outlined(start, following)
+            after, start = following - 1, max(start, following - max(1, events - (end + 1 - following)))
+            await _fed(transcript, await store.at(session, turn.end(start)))
+            transcript.leave_out(turn.left_out(start))
         while page := await store.read(session, after=after):
             await _fed(transcript, page)
             after = page[-1].seq
@@ -67,9 +80,11 @@ class Pages:
         found: list[AnyRow] = []
         while end > 1 and len(found) < limit:
             start, following = await self._store.turn_bounds(self._session, end - 1)
-            rows = await self._turn(start, following, undone_after)
-            found = [row for row in rows if row.seq < end] + found
-            end = start
+            until = following or await self._store.tail(self._session) + 1
+            low = start if until - start <= LONG_TURN else max(start, end - PART_EVENTS)
+            rows = await self._turn(start, until, low, end, undone_after)
+            found = [row for row in rows if low <= row.seq < end] + found
+            end = low
         return found
 
     async def row(self, id_: str, undone_after: int) -> AnyRow | None:
@@ -84,7 +99,13 @@ class Pages:
         if not seq:
             return None
         start, following = await self._store.turn_bounds(self._session, seq)
-        return next((row for row in await self._turn(start, following, undone_after) if row.id == id_), None)
+        until = following or await self._store.tail(self._session) + 1
+        if until - start > LONG_TURN:
+            wanted = (await self._outlined(start, until)).row(id_)
+            rows = await self._folded(await self._store.at(self._session, wanted), until)
+        else:
+            rows = await self._turn(start, until, start, until, undone_after)
+        return next((row for row in rows if row.id == id_), None)
 
     async def landed(self, turn: int | None) -> list[FileChange]:
         """The changes on disk, of one turn or of all, in the order in which they landed. Raises `GatewayError`
@@ -96,32 +117,53 @@ class Pages:
                 raise GatewayError("NO_TURN", f"This session has no turn {turn}.", "Load the session again.")
             start, following = await self._store.turn_bounds(self._session, found)
         transcript = Transcript(self._session, {})
-        await _fed(transcript, await self._store.of_types(self._session, _CHANGES, after=start - 1, before=following))
+        until = following or await self._store.tail(self._session) + 1
+        if turn is not None and until - start > LONG_TURN:
+            events = await self._store.at(self._session, (await self._outlined(start, until)).changes())
+        else:
+            events = await self._store.of_types(self._session, _CHANGES, after=start - 1, before=following)
+        await _fed(transcript, events)
         return transcript.landed(turn)
 
-    async def _turn(self, start: int, following: int | None, undone_after: int) -> list[AnyRow]:
-        """The rows of the events from `start` until `following`."""
+    async def _turn(self, start: int, until: int, low: int, high: int, undone_after: int) -> list[AnyRow]:
+        """The rows of the turn from `start` until `until`, those from `low` to before `high` at least."""
         if undone_after != self._undos:
             self._turns.clear()
             self._undos = undone_after
-        until = following or await self._store.tail(self._session) + 1
-        if (rows := self._turns.get((start, until))) is None:
-            rows = self._turns[start, until] = await self._folded(start, until)
-        self._turns.move_to_end((start, until))
+        part = (start, until, 0) if low == start and until - start <= LONG_TURN else (low, until, high)
+        if (rows := self._turns.get(part)) is None:
+            rows = self._turns[part] = await self._folded(await self._events(start, until, low, high), until)
+        self._turns.move_to_end(part)
         while len(self._turns) > _KEPT_TURNS:
             self._turns.popitem(last=False)
         return rows
 
-    async def _folded(self, start: int, until: int) -> list[AnyRow]:
+    async def _events(self, start: int, until: int, low: int, high: int) -> list[Event | Damaged]:
         store, session = self._store, self._session
-        transcript = Transcript(session, self._present)
+        if until - start > LONG_TURN:
+            turn = await self._outlined(start, until)
+            return await store.at(session, turn.end(low) if high >= until else turn.part(low, high))
         after = start - 1
         events: list[Event | Damaged] = []
         while after < until - 1 and (page := await store.read(session, after=after, limit=min(500, until - 1 - after))):
             events += page
             after = page[-1].seq
-        events += await store.of_types(session, ("change/reverted",), after=until - 1)
-        await _fed(transcript, events)
+        return events
+
+    async def _outlined(self, start: int, until: int) -> LongTurn:
+        turn = self._long.pop(start, None) or LongTurn(start)
+        self._long[start] = turn
+        while len(self._long) > _KEPT_OUTLINES:
+            self._long.popitem(last=False)
+        while turn.until < until:  # by pieces, so that nobody else waits long for the interpreter
+            before = min(until, turn.until + LONG_TURN)
+            turn.extend(await self._store.outline(self._session, after=turn.until - 1, before=before))
+        return turn
+
+    async def _folded(self, events: list[Event | Damaged], until: int) -> list[AnyRow]:
+        transcript = Transcript(self._session, self._present)
+        undone = await self._store.of_types(self._session, ("change/reverted",), after=until - 1)
+        await _fed(transcript, [*events, *undone])
         return sorted((row for row in transcript.rows if row.seq < until), key=lambda row: row.seq)
 
 

@@ -87,7 +87,8 @@ class View:
         event."""
         self._use()
         seq = self.seq
-        tail = sorted(self.rows, key=lambda row: row.seq)
+        # Of a very long turn the tail knows more rows than those of its end: what the turn is summed up from.
+        tail = sorted((row for row in self.rows if row.seq >= self._start), key=lambda row: row.seq)
         rows = tail if before is None else [row for row in tail if row.seq < before]
         if len(rows) <= limit and self._start > 1:  # one more than asked for tells whether there are earlier ones
             end = self._start if before is None else min(before, self._start)

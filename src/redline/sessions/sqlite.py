@@ -22,7 +22,7 @@ from redline.sessions.events import Event
 from redline.sessions.faults import store_error
 from redline.sessions.projection import project
 from redline.sessions.schema import migrate, require_known
-from redline.sessions.store import Damaged, StoreError, Summary
+from redline.sessions.store import Damaged, Outline, StoreError, Summary
 from redline.sessions.transaction import BUSY_SECONDS, Append, Delete
 from redline.sessions.writer import Request, Writer
 
@@ -164,6 +164,26 @@ class SqliteStore:
                 (session, after, until, *types),
             )
             return [_event(session, row[0], row) for row in rows]
+
+        return await self._read(find)
+
+    async def outline(self, session: str, *, after: int, before: int) -> list[Outline]:
+        def find(connection: sqlite3.Connection) -> list[Outline]:
+            rows = connection.execute(_SELECT_OUTLINE, (session, after, before))
+            known = {row[0]: row for row in rows}
+            return [_outline(seq, known.get(seq)) for seq in range(after + 1, before)]
+
+        return await self._read(find)
+
+    async def at(self, session: str, seqs: Sequence[int]) -> list[Event | Damaged]:
+        def find(connection: sqlite3.Connection) -> list[Event | Damaged]:
+            wanted = "session = ? AND seq IN (SELECT value FROM json_each(?))"
+            try:
+                found = connection.execute(f"{_SELECT_EVENT} WHERE {wanted}", (session, str(list(seqs)))).fetchall()
+            except sqlite3.DatabaseError:
+                return [_row_alone(connection, session, seq) for seq in seqs]
+            rows = {row[0]: row for row in found}
+            return [_event(session, seq, rows.get(seq)) for seq in seqs]
 
         return await self._read(find)
 
@@ -344,6 +364,23 @@ def _event(session: str, seq: int, row: tuple[Any, ...] | None) -> Event | Damag
     if not isinstance(data, dict) or type(version) is not int or type(at) is not int:
         return Damaged(session, seq, "the row has not the shape of an event")
     return Event(session, seq, at, kind, data, version)
+
+
+_SELECT_OUTLINE = (
+    "SELECT seq, type, valid,"
+    " CASE WHEN valid THEN json_extract(data, '$.turn', '$.call', '$.message', '$.request') END,"
+    " instr(data, '\"changes\":[{') FROM (SELECT seq, type, data, json_valid(data) AS valid FROM events"
+    " WHERE session = ? AND seq > ? AND seq < ?)"
+)
+
+
+def _outline(seq: int, row: tuple[Any, ...] | None) -> Outline:
+    if row is None or not row[2]:
+        return Outline(seq, "", 0, "", "", "", False)
+    turn, *names = from_json(row[3])
+    call, message, request = (name if isinstance(name, str) else "" for name in names)
+    kind = row[1].decode("utf-8", "replace")
+    return Outline(seq, kind, turn if type(turn) is int else 0, call, message, request, row[4] > 0)
 
 
 _SELECT_SUMMARY = (

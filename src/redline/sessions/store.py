@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from redline.sessions.events import Event
 
@@ -57,6 +57,18 @@ class Damaged:
     session: str
     seq: int
     reason: str
+
+
+class Outline(NamedTuple):
+    """What an event is about, told without decoding it; empty or 0 where it names none, or cannot be read."""
+
+    seq: int
+    type: str
+    turn: int
+    call: str
+    message: str
+    request: str
+    has_changes: bool
 
 
 class Store(Protocol):
@@ -113,6 +125,14 @@ class Store(Protocol):
         self, session: str, types: Sequence[str], *, after: int = 0, before: int | None = None
     ) -> list[Event | Damaged]:
         """The events of these types with `after < seq < before`, in order; the others are passed over unread."""
+        ...
+
+    async def outline(self, session: str, *, after: int, before: int) -> list[Outline]:
+        """One for each event with `after < seq < before`, in order: some microseconds each."""
+        ...
+
+    async def at(self, session: str, seqs: Sequence[int]) -> list[Event | Damaged]:
+        """The events with these `seq`, in the order of `seqs`."""
         ...
 
     async def open_intents(self, session: str) -> list[Event]:

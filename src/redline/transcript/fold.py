@@ -66,6 +66,7 @@ class Transcript:
         self._turns: dict[int, Turn] = {}
         self._landing: list[tuple[int, str]] = []
         self._last = 0
+        self._left_out: frozenset[tuple[int, str]] = frozenset()
         self.state = SessionState(session=session)
 
     @property
@@ -79,6 +80,11 @@ class Transcript:
 
     def row(self, id: str) -> AnyRow | None:  # noqa: A002 - rows are known by their id
         return self._rows.get(id)
+
+    def leave_out(self, entities: Iterable[tuple[int, str]]) -> None:
+        """Calls and messages, by turn and id, whose events were not fed and that had ended: what still comes of one is
+        passed over, since a row of a part of its events would say less than the truth."""
+        self._left_out = self._left_out | frozenset(entities)
 
     def apply(self, event: Event | Damaged) -> list[AnyRow]:
         """Take one event; the rows that are new or changed, in order."""
@@ -188,11 +194,15 @@ class Transcript:
 
     def _assistant(self, event: Event, data: Data) -> list[AnyRow]:
         turn = fields.number(data, "turn")
+        if (turn, fields.text(data, "message")) in self._left_out:
+            return []
         head = self._head(event, agent_row_id(turn, fields.text(data, "message", str(event.seq))), turn)
         return [self._put(AgentRow(**head, **self._grown(head["id"], data)))]
 
     def _thought(self, event: Event, data: Data) -> list[AnyRow]:
         turn = fields.number(data, "turn")
+        if (turn, fields.text(data, "message")) in self._left_out:
+            return []
         head = self._head(event, thought_row_id(turn, fields.text(data, "message", str(event.seq))), turn)
         return [self._put(ThoughtRow(**head, **self._grown(head["id"], data)))]
 
@@ -268,6 +278,8 @@ class Transcript:
 
     def _of_call(self, event: Event, data: Data, take: Callable[[Call, Data], None]) -> list[AnyRow]:
         key = (fields.number(data, "turn"), fields.text(data, "call"))
+        if key in self._left_out:
+            return []
         call = self._calls.get(key)
         if call is None:
             call = self._calls[key] = Call(turn=key[0], call=key[1], seq=event.seq, at=event.at)
