@@ -86,23 +86,13 @@ def _archive(config: Config) -> Archive:
 
 
 def _builtin(config: Config, archive: Archive) -> Backing:
-    from redline.agents.builtin.agent import NAME, BuiltinFactory, BuiltinOptions
+    from redline.agents.builtin.agent import NAME
+    from redline.cli.builtin import builtin_agent
     from redline.surfaces.editor.backing import Backing
     from redline.tools.builtin import builtin_toolset
 
-    toolset = builtin_toolset()
-    made = BuiltinOptions(
-        model=config.model,
-        base_url=config.base_url,
-        prompt=config.prompt,
-        step_limit=config.max_steps,
-        formatters=config.formatters,
-    )
-
-    def factory(session: OpenSession, files: Files) -> BuiltinFactory:
-        return BuiltinFactory(made, files, session.store, session.redactor, toolset)
-
-    return Backing(archive, NAME, config.model, config.approval, toolset.by_name, factory)
+    factory = builtin_agent(config, config.model)
+    return Backing(archive, NAME, config.model, config.approval, builtin_toolset().by_name, factory)
 
 
 def _proxied(config: Config, archive: Archive, foreign: Foreign, chosen: Choices) -> Backing:

@@ -16,9 +16,10 @@ from rich.text import Text
 
 from redline.agents.builtin.agent import NAME
 from redline.agents.builtin.script import load_script
+from redline.cli.builtin import builtin_agent
 from redline.cli.config import Config, load
 from redline.cli.house import myself, opened
-from redline.cli.run import factory_for, surface_for
+from redline.cli.run import surface_for
 from redline.files.local import LocalFiles
 from redline.gateway.conversation import Conversation
 from redline.surfaces.dashboard import site
@@ -117,7 +118,7 @@ async def _demo(config: Config, *, fast: bool) -> int:
             with await archive.start(workspace, NAME, model=model, surface=surface.name) as session:
                 conversation = await Conversation.begin(
                     session,
-                    factory_for(config, model, local, session),
+                    builtin_agent(config, model)(session, local),
                     files=local,
                     workspace=workspace,
                     present=builtin_toolset().by_name,

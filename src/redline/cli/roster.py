@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redline.agents.acp.known import KNOWN, installed
-from redline.agents.builtin.agent import NAME, BuiltinFactory, BuiltinOptions
+from redline.agents.builtin.agent import NAME
 from redline.agents.builtin.model import ModelChoiceError, load_model
 from redline.cli import agents
+from redline.cli.builtin import builtin_agent
 from redline.cli.failure import Failure
 from redline.gateway.roster import Engaged, GatewayError, Offer
-from redline.tools.builtin import builtin_toolset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,6 @@ class ConfiguredRoster:
     def __init__(self, config: Config, chosen: Choices | None = None) -> None:
         self._config = config
         self._chosen = chosen
-        self._toolset = builtin_toolset()
 
     @property
     def approval(self) -> Approval:
@@ -95,18 +94,7 @@ class ConfiguredRoster:
             await load_model(model, workspace=workspace, base_url=config.base_url)
         except ModelChoiceError as error:
             raise GatewayError(error.code, error.message, error.remedy) from error
-        options = BuiltinOptions(
-            model=model,
-            base_url=config.base_url,
-            prompt=config.prompt,
-            step_limit=config.max_steps,
-            formatters=config.formatters,
-        )
-
-        def factory(session: OpenSession, files: Files) -> AgentFactory:
-            return BuiltinFactory(options, files, session.store, session.redactor, self._toolset)
-
-        return Engaged(NAME, model, factory)
+        return Engaged(NAME, model, builtin_agent(config, model))
 
     def _foreign(self, foreign: Foreign, model: str) -> Engaged:
         from redline.agents.acp.agent import AcpFactory

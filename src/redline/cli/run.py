@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from redline.agents.agent import AgentFactory, Stop
-from redline.agents.builtin.agent import NAME, BuiltinFactory, BuiltinOptions
+from redline.agents.builtin.agent import NAME
 from redline.agents.builtin.model import ModelChoiceError, load_model
 from redline.cli import agents
+from redline.cli.builtin import builtin_agent
 from redline.cli.config import Config, load
 from redline.cli.failure import Failure
 from redline.cli.house import folder_of, myself, opened
@@ -78,7 +79,7 @@ async def _run(text: str, config: Config, folder: Path | None, session: str | No
                 opened_session = await archive.resume(name, files)
                 _say_recovery(opened_session)
             with opened_session:
-                factory: AgentFactory = factory_for(config, model, files, opened_session)
+                factory: AgentFactory = builtin_agent(config, model)(opened_session, files)
                 if foreign is not None:
                     factory = foreign_factory(foreign, chosen, files, opened_session)
                 stop = await converse(opened_session, factory, files, workspace, surface, config, text)
@@ -140,17 +141,6 @@ def surface_for(console: Console, workspace: Path) -> TerminalSurface | PipeSurf
     if console.is_terminal:
         return TerminalSurface(console, workspace=workspace)
     return PipeSurface(sys.stdout, workspace=workspace)
-
-
-def factory_for(config: Config, model: str, files: LocalFiles, session: OpenSession) -> BuiltinFactory:
-    options = BuiltinOptions(
-        model=model,
-        base_url=config.base_url,
-        prompt=config.prompt,
-        step_limit=config.max_steps,
-        formatters=config.formatters,
-    )
-    return BuiltinFactory(options, files, session.store, session.redactor, builtin_toolset())
 
 
 def foreign_factory(foreign: Foreign, chosen: Choices | None, files: LocalFiles, session: OpenSession) -> AgentFactory:
