@@ -248,6 +248,25 @@ AGENTS = {
         [edit("c", "a.txt", "line 2", "2"), shell("s", "cat b.txt"), WRITE, done("c"), done("s")],
         calls={"c": [ONE_LINE]},
     ),
+    "calls that are all left open to the end of the turn, with a preview and no path": Agent(
+        [start("s", title="Executing shell", kind="execute", rawInput={"tool": "shell", "preview": ""}),
+         {"ask": {"toolCallId": "s"}}, {"run": "echo made by a script > made.txt"},
+         start("c", title="Executing save", kind="edit", rawInput={"tool": "save", "preview": NEW}),
+         {"ask": {"toolCallId": "c"}}, WRITE,
+         start("d", title="Executing append", kind="edit", rawInput={"tool": "append", "preview": ""}),
+         {"ask": {"toolCallId": "d"}}, {"append": "made.txt", "text": "and so on\n"}, done("s"), done("c"), done("d")],
+        calls={"s": [("add", "made.txt", 1, 0)], "c": [ONE_LINE]}, beside=[("modify", "made.txt", 1, 0)],
+    ),
+    "calls that are told once the code that made them is over": Agent(
+        [start("cell", title="execute", kind="execute", status="in_progress", rawInput={"code": "..."}), WRITE,
+         {"write": "b.txt", "text": "b\n"},
+         *(start(f"sub{name}", title="write", kind="edit", status="pending", locations=[{"path": f"{{w}}/{name}.txt"}])
+           for name in "ab"),
+         update("suba", status="in_progress", content=[snippet("{w}/a.txt")]), done("suba"),
+         update("subb", status="in_progress", content=[{"type": "diff", "path": "{w}/b.txt", "newText": "b\n"}]),
+         done("subb"), done("cell")],
+        calls={"suba": [ONE_LINE], "subb": [("add", "b.txt", 1, 0)]},
+    ),
     "every call ended at once": Agent(
         [*(edit(f"c{number}", f"f{number}.txt", None, f"{number}\n") for number in range(8)),
          *({"write": f"f{number}.txt", "text": f"{number}\n"} for number in range(8)),

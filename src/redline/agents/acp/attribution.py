@@ -49,8 +49,12 @@ def owners(step: Step, running: Sequence[ForeignCall], earlier: Sequence[Foreign
     for candidates in (foretold, meant, late):
         if candidates:
             return Owners(_announced(candidates), commands=[call for call in commands if call not in candidates])
-    if shells := [call for call in able if call.evidence.is_shell]:
-        return Owners(shells, certain=len(shells) == 1)
+    if worded := [call for call in able if call.is_open_ended and not call.evidence.is_shell and call.words(step)]:
+        return Owners(worded)
+    if [call for call in able if call.evidence.is_shell]:
+        # An edit that does not say of what may be the one just as well.
+        free = [call for call in able if call.evidence.is_shell or (call.is_open_ended and call.evidence.edits)]
+        return Owners(free, certain=len(free) == 1)
     for candidates in ([call for call in able if call.mentions(step)], [call for call in able if call.is_open_ended]):
         if candidates:
             return Owners(_titled(candidates, step), certain=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,9 @@ _OPERATIONS: Mapping[str, Literal["create", "update", "delete", "move"]] = {
     "add": "create", "modify": "update", "delete": "delete", "move": "move",
 }  # fmt: skip
 _PIECES = ("terminal_info", "terminal_output", "terminal_exit")
+_TELLING = 4
+"""Characters of a line that is not to be found in a text by chance."""
+_DEPTH = 20
 OUTPUT_KEPT = 64 * 1024
 """Characters of a command's output that are kept of a call."""
 
@@ -259,6 +262,12 @@ class ForeignCall:
         signed = {line.rstrip("\r") for line in lines if line[0] != " " and line[1:].strip()}
         return any(line.rstrip("\r") in signed for hunk in step.change.hunks for line in hunk.lines)
 
+    def words(self, step: Step) -> bool:
+        """It holds a line that came, somewhere in its arguments or its text: some tell a preview, and no path."""
+        text = "\n".join([*_strings(self.fields.get("rawInput")), self.evidence.text])
+        lines = (line[1:].strip() for hunk in step.change.hunks for line in hunk.lines if line[0] == "+")
+        return any(len(line) >= _TELLING and line in text for line in lines)
+
     def forget(self) -> None:
         """It is over and logged: keep what identifies it, not the texts that were sent, nor the bytes."""
         self.heard |= {name: _digest(self.fields[name]) for name in ("rawInput", "content") if self.fields.get(name)}
@@ -284,6 +293,14 @@ class ForeignCall:
             self.output = (self.output + piece["data"])[-OUTPUT_KEPT:]
         if isinstance(ending, Mapping):
             self.exit = {"exit_code": ending.get("exit_code"), "signal": ending.get("signal")}
+
+
+def _strings(value: object, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list) and depth < _DEPTH:
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _strings(one, depth + 1)
 
 
 def _is_in(name: str, text: str) -> bool:

@@ -43,6 +43,7 @@ _PATH_KEYS = (
 )  # fmt: skip
 _CALL_FIELDS = ("title", "kind", "status", "content", "locations", "rawInput", "rawOutput", "_meta", "name")
 _LOOKING = ("read", "search", "fetch", "think")
+_CHANGING = ("edit", "delete", "move")
 _JSON_TEXT = 1 << 20
 _TITLE = 1000
 """Characters; some name every file that a patch changes."""
@@ -186,6 +187,8 @@ class Evidence:
     """It runs something that may change any file."""
     only_looks: bool
     """It is said to change nothing."""
+    edits: bool
+    """It is said to change files."""
     text: str
     """What its content says in words."""
     terminals: tuple[str, ...]
@@ -208,7 +211,7 @@ def evidence(fields: Fields, workspace: str, diffs: Sequence[object] = ()) -> Ev
         str(one["terminalId"]) for one in content if isinstance(one, Mapping) and one.get("type") == "terminal"
         and isinstance(one.get("terminalId"), str)
     )  # fmt: skip
-    edits = kind in ("edit", "delete", "move")
+    edits = kind in _CHANGING
     return Evidence(
         title=_line(fields.get("title")) or name or kind,
         kind="execute" if kind == "other" and (command or terminals) else kind,
@@ -222,6 +225,7 @@ def evidence(fields: Fields, workspace: str, diffs: Sequence[object] = ()) -> Ev
         command=command,
         is_shell=kind == "execute" or command is not None or bool(terminals),
         only_looks=kind in _LOOKING,
+        edits=edits,
         text=text,
         terminals=terminals,
     )
