@@ -24,7 +24,7 @@ LOSES_ONE = {"deepagents-acp"}
 """Agents that lose one of two edits of one reply, of themselves: the cards must still say what stands on disk."""
 
 
-def _agents() -> list[Any]:
+def live_agents() -> list[Any]:
     def marks(name: str) -> list[pytest.MarkDecorator]:
         return [pytest.mark.interop, *([pytest.mark.everyday] if name in EVERYDAY else [])]
 
@@ -32,7 +32,7 @@ def _agents() -> list[Any]:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
-@pytest.mark.parametrize("agent", _agents())
+@pytest.mark.parametrize("agent", live_agents())
 async def test_the_cards_say_what_happened(
     agent: LiveAgent, scenario: Scenario, endpoint: Endpoint, tmp_path: Path
 ) -> None:
@@ -52,7 +52,7 @@ async def test_the_cards_say_what_happened(
     assert _content(await from_disk(tmp_path, session)) == _content(told), "a reload draws something else"
 
 
-@pytest.mark.parametrize("agent", _agents())
+@pytest.mark.parametrize("agent", live_agents())
 async def test_a_session_is_taken_up_again(agent: LiveAgent, endpoint: Endpoint, tmp_path: Path) -> None:
     """In a new process: what was shown stands unchanged, what the agent tells again of its past is not taken for new,
     and work goes on; an agent that remembers nothing is said to."""

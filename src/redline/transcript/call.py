@@ -56,6 +56,8 @@ class Call:
     """Set by an update; None: the view's own."""
     content: tuple[Mapping[str, Any], ...] = ()
     locations: tuple[Location, ...] = ()
+    places: tuple[Mapping[str, Any], ...] = ()
+    """The locations as they were told."""
     proposed: tuple[FileChange, ...] = ()
     changes: tuple[FileChange, ...] = ()
     observed: bool = False
@@ -104,6 +106,7 @@ class Call:
             self.output = fields.block_text(self.content)
         if isinstance(data.get("locations"), list):
             self.locations = fields.locations(data, "locations")
+            self.places = fields.mappings(data, "locations")
         self._take_arguments(data)
         self._take_notes(data)
         self._take_changes(data)
@@ -242,10 +245,10 @@ class Call:
 
     def _raw(self) -> dict[str, Any]:
         meta = self.meta if isinstance(self.meta, Mapping) else {}
-        raw = {name: meta[name] for name in ("rawOutput", "_meta", "name", "content") if name in meta}
+        raw = {name: meta[name] for name in ("rawOutput", "_meta", "name", "content", "further") if name in meta}
         if raw.get("content") == "text":  # one text, which stands in the result
             raw["content"] = [{"type": "content", "content": dict(block)} for block in self.content]
-        said = {"title": self.title, "rawInput": self.arguments, "locations": [_told(one) for one in self.locations]}
+        said = {"title": self.title, "rawInput": self.arguments, "locations": [dict(one) for one in self.places]}
         return {**{name: value for name, value in said.items() if value is not None and value != []}, **raw}
 
     def _call_view(self, views: Views) -> ToolCallView:
@@ -269,10 +272,6 @@ class Call:
         is_error = self.status not in ("completed", "applied")
         result = ToolResult(self.content, is_error, self.changes, self.meta)
         return views.result(self.name, self.arguments, result, kind=self.kind)
-
-
-def _told(place: Location) -> dict[str, Any]:
-    return {"path": place.path} if place.line is None else {"path": place.path, "line": place.line}
 
 
 def _rank(status: str) -> int:

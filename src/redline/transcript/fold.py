@@ -144,8 +144,10 @@ class Transcript:
         return [self._notice(event, "error", Problem(code="AGENT_EXITED", message=message))]
 
     def _agent_update(self, event: Event, data: Data) -> list[AnyRow]:
-        kind = fields.text(data, "sessionUpdate") or "of no known kind"
-        update = {name: value for name, value in data.items() if name != "turn"}
+        update: Any = {name: value for name, value in data.items() if name != "turn"}
+        if update.keys() == {"update"}:
+            update = update["update"]
+        kind = (fields.text(update, "sessionUpdate") if isinstance(update, Mapping) else "") or "of no known kind"
         return [self._other(event, f"An update of the agent, {kind}", update)]
 
     # Turns.
@@ -219,9 +221,8 @@ class Transcript:
 
     def _plan(self, event: Event, data: Data) -> list[AnyRow]:
         turn = fields.number(data, "turn")
-        entries, notes = fields.records(data, "entries"), [one.get("_meta") for one in fields.mappings(data, "entries")]
         head = self._head(event, f"plan:{turn}", turn)
-        return [self._put(PlanRow(**head, entries=entries, notes=tuple(notes), meta=data.get("_meta")))]
+        return [self._put(PlanRow(**head, entries=fields.records(data, "entries"), sent=data.get("sent")))]
 
     def _notice_raised(self, event: Event, data: Data) -> list[AnyRow]:
         return [self._notice(event, fields.text(data, "level"), fields.problem_from(data))]

@@ -109,7 +109,8 @@ class ToolRow(Row):
     """Live output of a running call."""
     raw: Mapping[str, Any] = field(default_factory=dict)
     """Of a foreign agent's call: what it sent as `title`, `name`, `rawInput`, `rawOutput`, `locations`, `_meta` and
-    `content`, as the log keeps them; nothing of diffs and terminals, which are not its to tell."""
+    `content`, and under `further` in fields that the protocol does not know, as the log keeps them; nothing of diffs
+    and terminals, which are not its to tell."""
     reverted: bool = False
     """All of its changes were taken back by a later undo (and that undo still stands)."""
     reverted_paths: Sequence[str] = ()
@@ -148,10 +149,8 @@ class FoundRow(Row):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow(Row):
     entries: Sequence[Mapping[str, str]]
-    notes: Sequence[Any] = ()
-    """What a foreign agent sent beside each entry, for a client of its own protocol; None: nothing."""
-    meta: Any = None
-    """Likewise, beside the whole plan."""
+    sent: Any = None
+    """What a foreign agent sent, for a client of its own protocol; None: the entries are all that there is."""
     kind: Literal["plan"] = "plan"
 
 
@@ -208,8 +207,8 @@ class TurnEndRow(Row):
     context_used: int = 0
     context_size: int = 0
     """Tokens in the model's context at the end, and how many there is room for; 0: nobody said."""
-    context_meta: Any = None
-    """What a foreign agent sent beside these two, for a client of its own protocol."""
+    context_sent: Any = None
+    """What a foreign agent sent of it, for a client of its own protocol."""
     cost: float | None = None
     """US dollars; None: unknown, at least for a part."""
     net: Sequence[NetTotal] = ()

@@ -23,7 +23,7 @@ class Turn:
     input_tokens: int = 0
     output_tokens: int = 0
     context: tuple[int, int] = (0, 0)
-    context_meta: Any = None
+    context_sent: Any = None
     cost: float | None = 0.0
     counted: bool = False
     """Somebody has said what it used."""
@@ -40,7 +40,7 @@ class Turn:
         context = data.get("context")
         if isinstance(context, Mapping):
             self.context = fields.number(context, "used"), fields.number(context, "size")
-            self.context_meta = context.get("_meta")
+            self.context_sent = context.get("sent")
         self.counted = True
         cost = fields.amount(data, "cost")
         self.cost = None if cost is None or self.cost is None else self.cost + cost
@@ -53,7 +53,7 @@ class Turn:
             output_tokens=self.output_tokens,
             context_used=self.context[0],
             context_size=self.context[1],
-            context_meta=self.context_meta,
+            context_sent=self.context_sent,
             cost=self.cost if self.counted else None,
             net=net_totals(change for landed in self.changes.values() for change in landed),
             partial=not self.whole,

@@ -1,8 +1,8 @@
 """An agent of the protocol that does what a script says, on standard input and output; standard library only.
 
 The script is a JSON object: `initialize` and `new` are merged into those answers, `silent` names methods that are never
-answered, `noise` is written before anything else, `stderr` to there; `during` gives steps that are done before a method
-of another kind is answered; `prompts` is a list of turns, each of steps:
+answered, `heard` a file for what it is sent, `noise` is written before anything else, `stderr` to there; `during` gives
+steps that are done before a method of another kind is answered; `prompts` is a list of turns, each of steps:
 
     {"send": update}             a session/update
     {"raw": text}                a line as it is
@@ -40,7 +40,6 @@ class Puppet:
         self.workspace = ""
         self.count = 0
         self.backlog: list[dict[str, Any]] = []
-        self.heard: list[dict[str, Any]] = []
 
     def send(self, **message: Any) -> None:
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
@@ -55,6 +54,9 @@ class Puppet:
         line = sys.stdin.readline()
         if not line:
             sys.exit(0)
+        if "heard" in self.script:
+            with Path(self.script["heard"]).open("a") as file:
+                file.write(line)
         return json.loads(line)
 
     def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -75,9 +77,6 @@ class Puppet:
         while True:
             message = self.receive()
             method, identity = message.get("method"), message.get("id")
-            if "heard" in self.script:
-                with Path(self.script["heard"]).open("a") as file:
-                    file.write(json.dumps(message) + "\n")
             if method in self.script.get("silent", ()):
                 continue
             if method in self.script.get("refuse", {}):

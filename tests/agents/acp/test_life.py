@@ -201,10 +201,10 @@ async def test_updates_of_an_unknown_kind_are_kept_as_they_are(tmp_path: Path) -
 
 async def test_of_a_flood_of_unknown_updates_it_is_said_how_many_were_not_kept(tmp_path: Path) -> None:
     strange = {"sessionUpdate": "hologram", "number": "{n}"}
-    async with puppet(tmp_path, [{"flood": 450, "update": strange}, say("ok")], [say("more")]) as live:
+    async with puppet(tmp_path, [{"flood": 10_250, "update": strange}, say("ok")], [say("more")]) as live:
         await turn(live)
         kept = [event async for event in live.session.log.events() if event.type == "agent/update"]
-        assert [event.data["number"] for event in kept] == [str(number) for number in range(200)]
+        assert [event.data["number"] for event in kept] == [str(number) for number in range(10_000)]
         [told] = [row.problem for row in live.conversation.transcript.rows if isinstance(row, NoticeRow)]
         assert told.code == "AGENT_FLOOD"
         assert "250 updates" in told.message

@@ -51,7 +51,7 @@ def test_text_thoughts_plans_and_states() -> None:
     assert said({**chunk, "sessionUpdate": "agent_thought_chunk"}) == Text("thought", "hi", "m")
     assert said({"sessionUpdate": "user_message_chunk", "content": {}}) is None
     plan = {"sessionUpdate": "plan", "entries": [{"content": "a", "status": "pending", "extra": 1}]}
-    assert said(plan) == Plan([{"content": "a", "status": "pending"}])
+    assert said(plan) == Plan([{"content": "a", "status": "pending"}], plan)
     assert said({"sessionUpdate": "current_mode_update", "currentModeId": "ask"}) == State({"mode": "ask"})
     unknown = {"sessionUpdate": "future", "x": [1, {"y": None}]}
     assert said(unknown) == Other(unknown)

@@ -106,7 +106,9 @@ def changed(*contents: Any) -> bool:
 
 
 def _without_ids(message: dict[str, Any]) -> dict[str, Any]:
-    params = {name: value for name, value in message["params"].items() if name != "sessionId"}
+    params = message["params"]
+    if isinstance(params, dict):
+        params = {name: value for name, value in params.items() if name != "sessionId"}
     return {"method": message["method"], "params": params}
 
 

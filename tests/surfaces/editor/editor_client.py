@@ -276,4 +276,5 @@ def diffs(content: Sequence[Mapping[str, Any]]) -> list[tuple[Any, str]]:
 
 
 def said(content: Sequence[Mapping[str, Any]]) -> str:
-    return "\n".join(one["content"]["text"] for one in content if one["type"] == "content")
+    blocks = [one["content"] for one in content if one["type"] == "content"]
+    return "\n".join(block["text"] for block in blocks if "text" in block)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from redline.agents.acp.bulk import Bulk
+from redline.agents.acp.bulk import Bulk, whole
 from redline.agents.acp.calls import Calls
 from redline.agents.acp.client import Client
 from redline.agents.acp.consent import Consent
@@ -101,7 +101,8 @@ class AcpAgent:
         self._store = store
         recorder = Recorder(redactor, store.sink(log.session))
         folder = str(workspace)
-        self._calls = Calls(log, folder, recorder, Bulk(store, log.session))
+        self._bulk = Bulk(store, log.session, redactor)
+        self._calls = Calls(log, folder, recorder, self._bulk)
         observer = Observer(workspace, store, log.session, redactor)
         self._watch = Watch(observer, self._calls, log)
         self._terminals = Terminals(workspace)
@@ -110,7 +111,9 @@ class AcpAgent:
         consent = Consent(options.name, host, files, recorder, given=options.settled)
         self._texts = Texts(files, journal, self._calls, consent, self._watch)
         self.questions = Questions(options.name, host, self._calls, self._watch, files, recorder)
-        self._client = Client(log, self._calls, self._watch, self.questions, consent, self._texts, self._terminals)
+        self._client = Client(
+            log, self._calls, self._watch, self.questions, consent, self._texts, self._terminals, self._bulk
+        )
         self._link: Link | None = None
         self._reading: asyncio.Task[None] | None = None
         self._past = Past()
@@ -275,8 +278,8 @@ class AcpAgent:
             return
         data = _usage(of_turn if isinstance(of_turn, Mapping) else {})
         if so_far is not None:
-            beside = {} if so_far.meta is None else {"_meta": as_json(so_far.meta)}
-            data["context"] = {"used": so_far.used, "size": so_far.size, **beside}
+            sent = await self._bulk.slim(so_far.sent)
+            data["context"] = {"used": so_far.used, "size": so_far.size, "sent": sent}
             if so_far.cost is not None:
                 before = self._past.cost if self._past.cost <= so_far.cost else 0.0  # it may count anew
                 cost, self._past.cost = so_far.cost - before, so_far.cost
@@ -287,7 +290,7 @@ class AcpAgent:
         self._client.withdraw()
         with suppress(ConnectionClosed, TimeoutError):
             async with asyncio.timeout(1.0):
-                await link.connection.notify("session/cancel", {"sessionId": self._client.session})
+                await link.connection.notify("session/cancel", self._withdrawal())
         done, _ = await asyncio.wait({asking}, timeout=self._options.cancel_seconds)
         if not done or link.connection.closed:
             asking.cancel()
@@ -325,6 +328,10 @@ class AcpAgent:
         """The parameters of a prompt."""
         return adapter.prompt(self._client.session, blocks)
 
+    def _withdrawal(self) -> dict[str, Any]:
+        """Of a `session/cancel`."""
+        return {"sessionId": self._client.session}
+
     def _sent(self, block: Mapping[str, Any]) -> dict[str, Any]:
         """A block of ours as the protocol has it."""
         if block.get("type") == "image" and isinstance(block.get("blob"), str):
@@ -334,7 +341,7 @@ class AcpAgent:
             encoded = base64.b64encode(data).decode("ascii")
             rest = {name: value for name, value in block.items() if name not in ("blob", "bytes", "media_type")}
             return {**rest, "data": encoded, "mimeType": str(block.get("media_type", "image/png"))}
-        return dict(block)
+        return dict(whole(block, lambda blob: self._store.get(self._log.session, blob)))
 
 
 _FORGOTTEN = {

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from redline.agents.acp.normalise import Evidence, evidence, has_diff
+from redline.agents.acp.normalise import FURTHER, Evidence, evidence, has_diff
 from redline.agents.acp.places import key
 from redline.changes.codec import kept_to_json, to_json
 from redline.files.seam import Content, Outcome, Target
@@ -160,6 +160,8 @@ class ForeignCall:
         for name, value in said.fields.items():
             if late and (not value or name == "status"):
                 continue  # a start that comes after the end wipes nothing
+            if name == FURTHER:
+                value = {**self.fields.get(name, {}), **value}
             self.fields[name] = _joined(self.fields.get(name), value) if name == "_meta" else value
         self._take_terminal(said.fields.get("_meta"))
         self._evidence = None

@@ -15,6 +15,7 @@ from redline.agents.acp import judgement
 from redline.agents.acp.call import OUTPUT_KEPT, ForeignCall
 from redline.agents.acp.kinship import closest
 from redline.agents.acp.landing import Landing
+from redline.agents.acp.normalise import FURTHER
 from redline.changes.codec import to_json
 from redline.sessions.gate import GateError, as_json
 from redline.tools.found import portions
@@ -141,7 +142,7 @@ class Calls:
         data: dict[str, Any] = {
             "title": seen.title,
             "kind": seen.kind,
-            "locations": [dict(one) for one in seen.locations],
+            "locations": await self._bulk.slim([*seen.locations]),
         }
         if call.ended is None:
             data["status"] = "running" if call.fields.get("status") not in (None, "pending") else "proposed"
@@ -199,7 +200,10 @@ class Calls:
         if not call.changes and call.evidence.proposed:
             data["proposed"] = [to_json(change) for change in judgement.undone(call)]
         told = call.told.get("result", {})
-        meta = {**told.get("meta", {}), **await self._meta(call)}
+        before, now = told.get("meta", {}), await self._meta(call)
+        meta = {**before, **now}
+        if "omitted" not in (further := before.get(FURTHER, {})) and "omitted" not in now.get(FURTHER, {}):
+            meta |= {FURTHER: joint} if (joint := {**further, **now.get(FURTHER, {})}) else {}
         if meta:
             data["meta"] = meta
         for name in ("arguments", "content", "proposed"):
@@ -265,7 +269,7 @@ class Calls:
 
     async def _notes(self, call: ForeignCall) -> dict[str, Any]:
         """What a client of the agent's own might look at."""
-        notes = {name: await self._bulk.slim(call.fields.get(name)) for name in ("_meta", "name")}
+        notes = {name: await self._bulk.slim(call.fields.get(name)) for name in ("_meta", "name", FURTHER)}
         return {name: value for name, value in notes.items() if value}
 
     def _new(self, identity: str, row: str | None = None) -> ForeignCall:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from redline.agents.acp.normalise import CallSaid, Other, Plan, State, Text, Usage, said, with_envelope
+from redline.agents.acp.normalise import CallSaid, Other, Plan, Said, State, Text, Usage, said, with_envelope
 from redline.agents.acp.terminals import command_line
 from redline.protocol.adapter import permission_answer
 from redline.protocol.connection import METHOD_NOT_FOUND, RpcError
@@ -15,6 +15,7 @@ from redline.sessions.gate import as_json
 from redline.sessions.store import StoreError
 
 if TYPE_CHECKING:
+    from redline.agents.acp.bulk import Bulk
     from redline.agents.acp.call import ForeignCall
     from redline.agents.acp.calls import Calls
     from redline.agents.acp.consent import Consent
@@ -27,12 +28,15 @@ if TYPE_CHECKING:
 
 _FAULTS_TOLD = 20
 """Of what could not be read, so many are told one by one."""
-_FLOOD = 200
+_FLOOD = 10_000
 """Updates of unknown kinds that are kept of one turn."""
+_LONG = 1 << 20
+"""Characters of a message that are taken at once, so that an event has room for them."""
 
 
 class Beyond(Protocol):
-    """Who is asked about what is no business of ours, such as an editor in front of us."""
+    """Who is told and asked what is no business of ours, such as an editor in front of us. Of updates, that is all but
+    text and calls, which the log tells better."""
 
     async def notified(self, method: str, params: Any) -> None: ...
 
@@ -53,6 +57,7 @@ class Client:
         consent: Consent,
         texts: Texts,
         terminals: Terminals,
+        bulk: Bulk,
     ) -> None:
         self.session = ""
         """Of the agent; what concerns another one is passed over."""
@@ -69,6 +74,7 @@ class Client:
         self._consent = consent
         self._texts = texts
         self._terminals = terminals
+        self._bulk = bulk
         self._speech: TextStream | None = None
         self._kind: Literal["agent", "thought"] = "agent"
         self._message: str | None = None
@@ -90,9 +96,8 @@ class Client:
         if self.session and params.get("sessionId") not in (None, self.session):
             return
         heard = said(with_envelope(params))
-        if (heard is None or isinstance(heard, Usage)) and self.listening and self.beyond is not None:
-            await self.beyond.notified(method, params)
         try:
+            await self._pass_on(heard, method, params)
             if isinstance(heard, State):
                 await self.take_state(heard)
             elif self.listening and heard is not None:
@@ -101,6 +106,15 @@ class Client:
             if self.fault is not None and not self.fault.done():
                 self.fault.set_result(error)
             raise
+
+    async def _pass_on(self, heard: Said, method: str, params: Any) -> None:
+        if self.beyond is None or isinstance(heard, Text | CallSaid):
+            return
+        if not self.listening and not isinstance(heard, State):
+            return
+        if isinstance(heard, Plan | Other):
+            await self.end_speech()  # what was said before comes before
+        await self.beyond.notified(method, params)
 
     async def _hear(self, heard: Text | CallSaid | Plan | Usage | Other) -> None:
         if isinstance(heard, Text):
@@ -117,9 +131,10 @@ class Client:
             elif due:
                 await self._watch.note(call)
         elif isinstance(heard, Plan):
-            beside = {} if heard.meta is None else {"_meta": as_json(heard.meta)}
-            entries = as_json(heard.entries)
-            await self._log.append("plan/updated", {"turn": self._calls.turn, "entries": entries, **beside})
+            told = {"turn": self._calls.turn, "entries": as_json(heard.entries)}
+            if heard.sent != {"sessionUpdate": "plan", "entries": heard.entries}:
+                told["sent"] = await self._bulk.slim(heard.sent)
+            await self._log.append("plan/updated", told)
         else:
             await self._keep_unknown(heard)
 
@@ -236,10 +251,13 @@ class Client:
         self._watch.ended(own)
 
     async def _keep_unknown(self, heard: Other) -> None:
-        update = as_json(heard.update)
-        data = update if isinstance(update, dict) else {"update": update}
-        self._unknown[str(data.get("sessionUpdate"))[:80]] += 1
+        update = heard.update
+        kind = update.get("sessionUpdate") if isinstance(update, Mapping) else None
+        self._unknown[str(kind)[:80]] += 1
         if self._unknown.total() <= _FLOOD:
+            data = await self._bulk.slim(update)
+            if not isinstance(data, dict) or "omitted" in data or "turn" in data or "update" in data:
+                data = {"update": data}
             await self._log.append("agent/update", {**data, "turn": self._calls.turn})
 
     async def _say(self, heard: Text) -> None:
@@ -252,12 +270,16 @@ class Client:
             self._kind, self._message = heard.kind, heard.message
             type_ = "assistant/message" if heard.kind == "agent" else "assistant/thought"
             self._speech = self._log.text(type_, self._calls.turn, f"{self._log.seq}.{self._messages}")
-        await self._speech.write(heard.text, as_json(heard.meta))
+        meta = None if heard.meta is None else await self._bulk.slim(heard.meta)
+        for start in range(0, len(heard.text), _LONG):
+            await self._speech.write(heard.text[start : start + _LONG], meta)
         if heard.alone or not self._calls.running:
             await self.end_speech()
 
     async def take_state(self, heard: State) -> None:
         data = as_json(heard.data)
+        if heard.further:
+            data["further"] = {**self.state.get("further", {}), **await self._bulk.slim(heard.further)}
         new = {name: value for name, value in data.items() if self.state.get(name) != value}
         if not new:
             return

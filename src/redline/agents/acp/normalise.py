@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from redline.agents.acp.places import absolute
@@ -27,11 +27,15 @@ Fields = Mapping[str, Any]
 PROPOSAL_LIMIT = 64 * 1024
 """Bytes of hunks of a proposal: the word of an agent is worth less room than what it did."""
 
-ENVELOPE = "redline:params"
-"""The key in the `_meta` of an update under which the `_meta` of its message is kept."""
+ENVELOPE = "redline:message"
+"""The key in the `_meta` of an update under which is kept what its message holds beside it, such as a `_meta`."""
 CONTENT = "redline:content"
 """The key in what is kept beside a text under which stands what its block held besides: of a block of text the further
 fields, of a link the whole block, with its type."""
+UPDATE = "redline:update"
+"""Likewise the further fields of its update."""
+FURTHER = "further"
+"""Among the fields of a call: those that the protocol does not know."""
 
 _KINDS: Mapping[str, Kind] = {
     "read": "read", "edit": "edit", "delete": "delete", "move": "move", "search": "search", "execute": "execute",
@@ -74,9 +78,9 @@ class CallSaid:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    entries: list[dict[str, Any]]
-    meta: Any = None
-    """Its `_meta`."""
+    entries: list[dict[str, str]]
+    sent: Fields
+    """The update."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ class State:
     """Something of the session that lasts: its title, mode, options, commands."""
 
     data: dict[str, Any]
+    further: dict[str, Any] = field(default_factory=dict)
+    """By the name of what it is, what the update held besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +101,8 @@ class Usage:
     """Tokens in the context of the model, and how many there is room for."""
     cost: float | None
     """US dollars of the whole session; None: it did not say."""
-    meta: Any = None
-    """Its `_meta`."""
+    sent: Fields
+    """The update."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +128,17 @@ def said(update: object) -> Said:
             return call_said(update, starts=word == "tool_call") or Other(update)
         case "plan" if isinstance(update.get("entries"), list):
             entries = [_entry(one) for one in update["entries"] if isinstance(one, Mapping)]
-            return Plan(entries, update.get("_meta"))
+            return Plan(entries, update)
         case "available_commands_update":
-            return State({"commands": update.get("availableCommands") or []})
+            return _state("commands", update.get("availableCommands") or [], update, "availableCommands")
         case "current_mode_update" if isinstance(update.get("currentModeId"), str):
-            return State({"mode": update["currentModeId"]})
+            return _state("mode", update["currentModeId"], update, "currentModeId")
         case "config_option_update":
-            return State({"options": update.get("configOptions") or []})
+            return _state("options", update.get("configOptions") or [], update, "configOptions")
         case "session_info_update":
             title = update.get("title")
-            return State({"title": title}) if isinstance(title, str) and title.strip() else None
+            known = title if isinstance(title, str) and title.strip() else None
+            return _state("title", known, update, "title")
         case "usage_update":
             return _usage(update)
         case "user_message_chunk":
@@ -141,8 +148,8 @@ def said(update: object) -> Said:
 
 def with_envelope(params: Fields) -> object:
     """The update of a message, with what the message itself says beside it."""
-    update, envelope = params.get("update"), params.get("_meta")
-    if envelope is None or not isinstance(update, Mapping):
+    update, envelope = params.get("update"), _without(params, "sessionId", "update")
+    if not envelope or not isinstance(update, Mapping):
         return update
     own = update.get("_meta")
     return {**update, "_meta": {**(own if isinstance(own, Mapping) else {}), ENVELOPE: envelope}}
@@ -156,7 +163,8 @@ def call_said(update: Fields, *, starts: bool) -> CallSaid | None:
     if not isinstance(call, str) or not call:
         return None
     present = {key: update[key] for key in _CALL_FIELDS if update.get(key) is not None}
-    return CallSaid(call, starts, present)
+    further = _without(update, "sessionUpdate", "toolCallId", *_CALL_FIELDS)
+    return CallSaid(call, starts, {**present, FURTHER: further} if further else present)
 
 
 def has_diff(content: object) -> bool:
@@ -238,20 +246,29 @@ def _text(update: Fields, kind: Literal["agent", "thought"]) -> Said:
     message = update.get("messageId")
     message = message if isinstance(message, str) else None
     if content.get("type") == "text" and isinstance(content.get("text"), str):
-        meta = update.get("_meta")
-        if not content["text"] and meta is not None:
-            return None  # it says something to the client, and nothing to a reader
-        rest = {name: value for name, value in content.items() if name not in ("type", "text")}
-        return Text(kind, content["text"], message, _with_content(meta, rest) if rest else meta)
+        if not content["text"]:
+            return None  # if it says anything, then to the client, and nothing to a reader
+        return Text(kind, content["text"], message, _beside(update, _without(content, "type", "text")))
     uri = content.get("uri")
     if content.get("type") == "resource_link" and isinstance(uri, str):
-        meta = _with_content(update.get("_meta"), dict(content))
-        return Text(kind, str(content.get("name") or uri), message, meta, alone=True)
+        return Text(kind, str(content.get("name") or uri), message, _beside(update, dict(content)), alone=True)
     return Other(update)
 
 
-def _with_content(meta: Any, content: Fields) -> dict[str, Any]:
-    return {**(meta if isinstance(meta, Mapping) else {}), CONTENT: content}
+def _beside(update: Fields, content: Fields) -> Any:
+    """What stands beside a text. `content`: of that, what its block holds."""
+    meta, further = update.get("_meta"), _without(update, "sessionUpdate", "content", "messageId", "_meta")
+    kept = {name: one for name, one in ((CONTENT, content), (UPDATE, further)) if one}
+    return {**(meta if isinstance(meta, Mapping) else {}), **kept} if kept else meta
+
+
+def _without(value: Fields, *names: str) -> dict[str, Any]:
+    return {name: one for name, one in value.items() if name not in names}
+
+
+def _state(name: str, value: Any, update: Fields, key: str) -> State:
+    further = _without(update, "sessionUpdate", key)
+    return State({} if value is None else {name: value}, {name: further} if further else {})
 
 
 def _usage(update: Fields) -> Usage | Other:
@@ -260,15 +277,11 @@ def _usage(update: Fields) -> Usage | Other:
         return Other(update)
     amount = cost.get("amount") if isinstance(cost, Mapping) and cost.get("currency") == "USD" else None
     known = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < 1e9
-    meta = update.get("_meta")
-    if isinstance(meta, Mapping):
-        meta = {name: value for name, value in meta.items() if name != ENVELOPE} or None
-    return Usage(max(used, 0), max(size, 0), float(amount) if known and amount is not None else None, meta)
+    return Usage(max(used, 0), max(size, 0), float(amount) if known and amount is not None else None, update)
 
 
-def _entry(entry: Fields) -> dict[str, Any]:
-    told = {key: str(entry[key]) for key in ("content", "priority", "status") if isinstance(entry.get(key), str)}
-    return told if entry.get("_meta") is None else {**told, "_meta": entry["_meta"]}
+def _entry(entry: Fields) -> dict[str, str]:
+    return {key: str(entry[key]) for key in ("content", "priority", "status") if isinstance(entry.get(key), str)}
 
 
 def _tool_name(fields: Fields) -> str:
@@ -351,11 +364,11 @@ def _mentioned(fields: Fields, given: object, text: str) -> set[str]:
 
 def _locations(fields: Fields, workspace: str) -> tuple[Mapping[str, Any], ...]:
     found = []
-    for one in _list(fields.get("locations"))[:200]:
+    for one in _list(fields.get("locations")):
         if isinstance(one.get("path"), str):
             line = one.get("line")
             known = {"line": line} if isinstance(line, int) and not isinstance(line, bool) and line > 0 else {}
-            found.append({"path": absolute(one["path"], workspace), **known})
+            found.append({"path": absolute(one["path"], workspace), **known, **_without(one, "path", "line")})
     return tuple(found)
 
 

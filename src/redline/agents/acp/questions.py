@@ -33,6 +33,8 @@ class Asked:
     params: Mapping[str, Any]
     chosen: str | None = None
     """The id of the agent's option that such a surface was given."""
+    said: Mapping[str, Any] | None = None
+    """Its whole answer."""
 
     @property
     def options(self) -> list[Mapping[str, Any]]:
@@ -45,6 +47,12 @@ class Asked:
         if kind.startswith("allow" if outcome in ("allow_once", "allow_session") else "reject"):
             return None if outcome == "cancelled" else self.chosen
         return chosen(self.options, outcome)
+
+    def result(self, outcome: PermissionOutcome) -> dict[str, Any]:
+        """What the agent is answered: that surface's own words, where they say what was decided."""
+        option = self.answer(outcome)
+        own = self.said is not None and option == self.chosen
+        return dict(self.said) if own and self.said is not None else permission_answer(option)
 
 
 class Questions:
@@ -84,7 +92,7 @@ class Questions:
             outcome = await self._put(call, asked.options)
         finally:
             self.open.pop((call.turn, call.id), None)
-        return permission_answer(asked.answer(outcome))
+        return asked.result(outcome)
 
     async def _put(self, call: ForeignCall, options: Options) -> PermissionOutcome:
         seen = call.evidence

@@ -9,10 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from redline.agents.acp.bulk import Stored, slimmed, whole
 from redline.protocol.connection import INVALID_PARAMS, RpcError
-from redline.surfaces.editor.kept import Stored, image, whole
+from redline.surfaces.editor.kept import image
 
 Keep = Callable[[bytes], Awaitable[str | None]]
 """Puts the bytes of an image into the session's store; its blob id, or None where it is too large to be kept."""
@@ -20,6 +22,8 @@ Keep = Callable[[bytes], Awaitable[str | None]]
 WAS = "editor"
 """The key beside a text block under which stands the block that it was made of."""
 _LINES = "\n"
+_LARGE = 256 * 1024
+"""Characters of a text above which it is kept beside the log."""
 
 
 async def logged_blocks(prompt: object, keep: Keep) -> list[dict[str, Any]]:
@@ -30,18 +34,29 @@ async def logged_blocks(prompt: object, keep: Keep) -> list[dict[str, Any]]:
 
 
 async def raw_blocks(prompt: object, keep: Keep) -> list[dict[str, Any]]:
-    """For a foreign agent: as they are, but for the data of images, which are kept beside the log and put back when
-    they are sent. Raises `RpcError` (invalid params) for what is no content."""
+    """For a foreign agent: as they are, but for the data of images and whatever else the log has no room for, which are
+    kept beside it and put back when they are sent. Raises `RpcError` (invalid params) for what is no content."""
     if not isinstance(prompt, list) or not prompt or not all(isinstance(one, Mapping) for one in prompt):
         raise RpcError(INVALID_PARAMS, "prompt is not a list of content blocks, or it is empty")
     return [await _raw(one, f"prompt[{number}]", keep) for number, one in enumerate(prompt)]
 
 
 async def _raw(block: Mapping[str, Any], where: str, keep: Keep) -> dict[str, Any]:
-    if block.get("type") != "image" or not isinstance(block.get("data"), str):
-        return dict(block)
-    rest = {name: value for name, value in block.items() if name not in ("data", "mimeType")}
-    return {**rest, **await _image(block, where, keep)}
+    is_image = block.get("type") == "image" and isinstance(block.get("data"), str)
+    apart = ("data", "mimeType") if is_image else ("type", "text") if isinstance(block.get("text"), str) else ()
+    own = {name: value for name, value in block.items() if name in apart}
+    rest = {name: value for name, value in block.items() if name not in apart}
+    kept = await slimmed(rest, partial(_kept, keep, where), limit=_LARGE)
+    if "omitted" in kept:  # all of it is too much
+        return dict(await slimmed(dict(block), partial(_kept, keep, where), limit=_LARGE))
+    return {**kept, **(await _image(own, where, keep) if is_image else own)}
+
+
+async def _kept(keep: Keep, where: str, data: Sequence[bytes]) -> list[str]:
+    blobs = [await keep(one) for one in data]
+    if None in blobs:
+        raise RpcError(INVALID_PARAMS, f"{where} is too large to be kept: {sum(map(len, data))} bytes")
+    return [blob for blob in blobs if blob is not None]
 
 
 async def _logged(block: object, number: int, keep: Keep) -> dict[str, Any]:

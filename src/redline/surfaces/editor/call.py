@@ -10,14 +10,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from redline.agents.acp.bulk import Lost, whole
+from redline.agents.acp.normalise import FURTHER
 from redline.changes.acp import to_locations
 from redline.surfaces.editor import words
-from redline.surfaces.editor.kept import image, whole
+from redline.surfaces.editor.kept import image
 from redline.views import DiffCall, DiffResult, GenericCall, TerminalCall, TerminalResult
 
 if TYPE_CHECKING:
+    from redline.agents.acp.bulk import Stored
     from redline.changes.record import FileChange
-    from redline.surfaces.editor.kept import Stored
     from redline.transcript.rows import FoundRow, RevertRow, ToolRow
 
 Fields = dict[str, Any]
@@ -52,13 +54,14 @@ def begun(row: ToolRow, workspace: str, *, terminals: bool, stored: Stored) -> F
         shown["locations"] = _of_changes(view.changes)
     elif isinstance(view, TerminalCall):
         shown["content"] = _terminal(row) if terminals else _running(row, view)
-        shown["locations"] = list(row.raw.get("locations", ()))
+        shown["locations"] = whole(list(row.raw.get("locations", ())), stored)
     else:
         output = [words.block(_said(row, row.output))] if row.output else []
         shown["content"] = output or _contents(row, view.content)
-        shown["locations"] = [_location(one.path, one.line, workspace) for one in view.locations]
+        own = [_location(one.path, one.line, workspace) for one in view.locations]
+        shown["locations"] = own if row.name else whole(list(row.raw.get("locations", ())), stored)
     shown.update((name, whole(row.raw[name], stored)) for name in _AS_SENT if name in row.raw)
-    return _full(shown)
+    return {**_further(row, stored), **_full(shown)}
 
 
 def ended(row: ToolRow, workspace: str, *, terminals: bool, stored: Stored) -> Fields:
@@ -77,7 +80,7 @@ def ended(row: ToolRow, workspace: str, *, terminals: bool, stored: Stored) -> F
     if isinstance(row.call_view, GenericCall) and row.call_view.raw_input is not None:
         shown["rawInput"] = dict(row.call_view.raw_input)
     shown.update((name, whole(row.raw[name], stored)) for name in _AS_SENT if name in row.raw)
-    return shown
+    return {**_further(row, stored), **shown}
 
 
 def found(row: FoundRow) -> Fields:
@@ -128,6 +131,12 @@ def kind_of(row: ToolRow) -> str:
 def _taken_back(row: ToolRow | FoundRow) -> list[dict[str, Any]]:
     paths = row.reverted_paths
     return [words.block(f"Taken back by a later undo: {', '.join(paths)}.")] if paths else []
+
+
+def _further(row: ToolRow, stored: Stored) -> Fields:
+    """What a foreign agent says of a call in fields that the protocol does not know."""
+    further = whole(row.raw.get(FURTHER), stored)
+    return dict(further) if isinstance(further, Mapping) and not isinstance(further, Lost) else {}
 
 
 def _outcome(row: ToolRow, *, terminals: bool, stored: Stored) -> list[dict[str, Any]]:

@@ -144,7 +144,7 @@ class Desk:
         """`session/cancel`."""
         session = self._open.get(str(params.get("sessionId")))
         if session is not None:
-            await session.cancel()
+            await session.cancel(params)
 
     def session(self, params: Mapping[str, Any]) -> EditorSession:
         """The open one that a request is about. Raises `RpcError`."""

@@ -1,28 +1,15 @@
-"""What the log has moved into the private store, put back where it was."""
+"""Images of a session: beside the log, and in the protocol's words."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-Stored = Callable[[str], bytes | None]
-"""The bytes of a blob of the session; None: they are not kept."""
+if TYPE_CHECKING:
+    from redline.agents.acp.bulk import Stored
 
 
 def image(blob: str, stored: Stored) -> str | None:
-    """An image's bytes as the protocol has them."""
+    """An image's bytes as the protocol has them; None: they are not kept any more."""
     data = stored(blob) if blob else None
     return None if data is None else base64.b64encode(data).decode("ascii")
-
-
-def whole(value: Any, stored: Stored) -> Any:
-    """A JSON value with its large texts back; one that is not kept any more stays the object that stands for it."""
-    if isinstance(value, Mapping):
-        if value.get("omitted") is True and isinstance(value.get("blob"), str):
-            data = stored(value["blob"])
-            return dict(value) if data is None else data.decode("utf-8", "surrogatepass")
-        return {name: whole(one, stored) for name, one in value.items()}
-    if isinstance(value, list):
-        return [whole(one, stored) for one in value]
-    return value

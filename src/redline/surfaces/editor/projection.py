@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from redline.agents.acp.normalise import CONTENT
+from redline.agents.acp.bulk import is_whole, whole
+from redline.agents.acp.normalise import CONTENT, UPDATE
 from redline.surfaces.editor import call, words
 from redline.surfaces.editor.blocks import sent_blocks
-from redline.surfaces.editor.kept import whole
 from redline.transcript.rows import (
     AgentRow,
     FoundRow,
@@ -30,7 +29,7 @@ from redline.transcript.rows import (
 from redline.views import DiffCall, TerminalResult
 
 if TYPE_CHECKING:
-    from redline.surfaces.editor.kept import Stored
+    from redline.agents.acp.bulk import Stored
     from redline.transcript.rows import AnyRow, SessionState
 
 Update = dict[str, Any]
@@ -69,27 +68,41 @@ class _Call:
 class Projection:
     """What one client knows of one session."""
 
-    def __init__(self, *, terminals: bool, stored: Stored, live: bool) -> None:
+    def __init__(self, *, terminals: bool, stored: Stored, live: bool, passed_on: bool = False) -> None:
+        """`passed_on`: live, a foreign agent's updates reach the client by themselves, but for text and calls."""
         self.live = live
         """False: a replay, where the user's own words are told, too."""
+        self.passed_on = passed_on
         self._terminals = terminals
         self._stored = stored
         self._texts: dict[str, _Text] = {}
         self._calls: dict[str, _Call] = {}
         self._once: set[str] = set()
         self._title = ""
+        self._given = ""
+        """The title that the client has from the agent itself."""
         self._of_agent: Mapping[str, Any] = {}
 
     def state(self, state: SessionState) -> list[Update]:
         """What is new of the session itself."""
         updates: list[Update] = []
-        if state.title and state.title != self._title:
-            updates.append({"sessionUpdate": "session_info_update", "title": state.title})
+        further = whole(state.of_agent.get("further", {}), self._stored)
+        if state.title and state.title not in (self._title, self._given):
+            beside = further.get("title", {}) if state.title == state.of_agent.get("title") else {}
+            updates.append({"sessionUpdate": "session_info_update", "title": state.title, **beside})
         known, self._title, self._of_agent = self._of_agent, state.title, state.of_agent
-        for name, (word, key) in _STATES.items():
+        for name, (word, key) in _STATES.items() if not self._is_told_by_agent else ():
             if name in state.of_agent and state.of_agent[name] != known.get(name):
-                updates.append({"sessionUpdate": word, key: state.of_agent[name]})
+                updates.append({"sessionUpdate": word, key: state.of_agent[name], **further.get(name, {})})
         return updates
+
+    def given(self, title: str) -> None:
+        """The agent has told the client this title itself."""
+        self._given = title
+
+    @property
+    def _is_told_by_agent(self) -> bool:
+        return self.live and self.passed_on
 
     def know(self, state: SessionState) -> None:
         """The client has the title, the modes and the options from elsewhere; of commands it is told."""
@@ -125,15 +138,15 @@ class Projection:
             case RevertRow():
                 return self._own(row.id, call.reverted(row))
             case PlanRow():
-                return [self._plan(row)]
+                return [] if self._is_told_by_agent else [self._plan(row)]
             case NoticeRow():
                 return [_remark(row.id, row.level, words.told(row.problem))] if self._first(row.id) else []
             case TurnEndRow():
                 if row.error is None or not self._first(row.id):
                     return []
                 return [_remark(row.id, "error", words.told(row.error))]
-            case OtherRow():
-                return [dict(row.update)] if isinstance(row.update, Mapping) and self._first(row.id) else []
+            case OtherRow() if isinstance(row.update, Mapping) and not self._is_told_by_agent:
+                return [_sent(whole(row.update, self._stored), row.update)] if self._first(row.id) else []
         return []
 
     def _first(self, row: str) -> bool:
@@ -153,9 +166,10 @@ class Projection:
         return [*chunks, _chunk(_CHUNKS[row.kind], row.text[first:], row.id)] if row.text[first:] else chunks
 
     def _plan(self, row: PlanRow) -> Update:
-        entries = [_entry(*one) for one in zip_longest(row.entries, whole([*row.notes], self._stored))]
-        update = {"sessionUpdate": "plan", "entries": entries}
-        return update if row.meta is None else {**update, "_meta": whole(row.meta, self._stored)}
+        sent = whole(row.sent, self._stored)
+        if isinstance(sent, Mapping) and is_whole(sent):
+            return dict(sent)
+        return {"sessionUpdate": "plan", "entries": [_entry(one) for one in row.entries]}
 
     def _user(self, row: UserRow) -> list[Update]:
         blocks = sent_blocks(row.content, self._stored)
@@ -266,18 +280,28 @@ def _remark(row: str, level: str, text: str) -> Update:
 
 def _noted(chunk: Update, meta: Any) -> Update:
     """With what the agent's own message held beside the text."""
-    if not isinstance(meta, Mapping) or CONTENT not in meta:
+    if not isinstance(meta, Mapping):
         return {**chunk, "_meta": meta}
-    own, beside = {name: value for name, value in meta.items() if name != CONTENT}, meta[CONTENT]
+    own = {name: value for name, value in meta.items() if name not in (CONTENT, UPDATE)}
+    beside = meta.get(CONTENT, {})
     content = dict(beside) if "type" in beside else {**chunk["content"], **beside}
-    return {**chunk, "content": content, **({"_meta": own} if own else {})}
+    return {**chunk, **meta.get(UPDATE, {}), "content": content, **({"_meta": own} if own else {})}
 
 
-def _entry(entry: Mapping[str, str], meta: Any) -> dict[str, Any]:
+def _sent(update: Any, logged: Mapping[str, Any]) -> Update:
+    """What an agent sent, or as much of it as is kept."""
+    if is_whole(update):
+        return dict(update)
+    kind = str(logged.get("sessionUpdate"))
+    if not kind.endswith("_chunk"):
+        return dict(update)
+    return {"sessionUpdate": kind, "content": {"type": "text", "text": "(a part of the message that is not kept)"}}
+
+
+def _entry(entry: Mapping[str, str]) -> dict[str, Any]:
     priority, status = entry.get("priority", ""), entry.get("status", "")
-    shown = {
+    return {
         "content": entry.get("content", ""),
         "priority": priority if priority in _PRIORITIES else "medium",
         "status": status if status in _PLAN_STATUSES else "pending",
     }
-    return shown if meta is None else {**shown, "_meta": meta}

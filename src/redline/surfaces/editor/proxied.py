@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 BESIDE: ContextVar[Mapping[str, Any]] = ContextVar("beside", default=MappingProxyType({}))
 """What the editor's request for the running turn holds beside the prompt itself."""
-_TOLD_OTHERWISE = ("user_message_chunk", "session_info_update")
-"""Updates that never go through as they are: the user's own words come from the log, and so does the title."""
 
 
 def error_of(problem: LinkError) -> RpcError:
@@ -68,11 +66,13 @@ class ProxiedAgent(AcpAgent):
         self._client.beyond = self.editor
         self.answer: Mapping[str, Any] = {}
         """The agent's own, to the last prompt."""
+        self.withdrawn_with: Mapping[str, Any] = {}
+        """The parameters of the editor's own `session/cancel`."""
 
     async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:
         """Without the diff rule: what the editor's user writes reaches the agent as it was written."""
         del rule
-        self.answer = {}
+        self.answer, self.withdrawn_with = {}, {}
         return await super().prompt(turn, content, "")
 
     def _request(self, blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -81,6 +81,9 @@ class ProxiedAgent(AcpAgent):
     async def _stop_for(self, turn: int, answer: object) -> Stop:
         self.answer = dict(answer) if isinstance(answer, Mapping) else {}
         return await super()._stop_for(turn, answer)
+
+    def _withdrawal(self) -> dict[str, Any]:
+        return {**self.withdrawn_with, **super()._withdrawal()}
 
     async def open(self, turn: int) -> None:
         """Start it and open its session, before the first prompt: only then does it say what it offers. Raises
@@ -142,20 +145,43 @@ async def _at_once() -> None:
     pass
 
 
+def _unheard(_: str) -> None:
+    pass
+
+
 class Editor:
     """What is the editor's business (`agents.acp.client.Beyond`), under its own name of the session."""
 
     def __init__(self, wire: Wire, session: str) -> None:
         self.shown: Callable[[], Awaitable[None]] = _at_once
-        """Waits until the editor has been told what is in the log; no question of the agent goes before it."""
+        """Waits until the editor has been told what is in the log; nothing of the agent goes before it."""
+        self.titled: Callable[[str], None] = _unheard
+        """Hears the title that the agent gives."""
         self._wire = wire
         self._session = session
+        self._early: list[tuple[str, Any]] | None = []
+        """What came before the editor knows of the session; None: it does."""
+
+    async def know_session(self) -> None:
+        """The editor has got its answer to the request for the session."""
+        while self._early:
+            await self._tell(*self._early.pop(0))
+        self._early = None
 
     async def notified(self, method: str, params: Any) -> None:
-        if method == "session/update" and isinstance(params, Mapping):
-            update = params.get("update")
-            if isinstance(update, Mapping) and update.get("sessionUpdate") in _TOLD_OTHERWISE:
-                return
+        update = params.get("update") if method == "session/update" and isinstance(params, Mapping) else None
+        word = update.get("sessionUpdate") if isinstance(update, Mapping) else None
+        if word == "user_message_chunk":
+            return  # the echo of what the user has written
+        if isinstance(update, Mapping) and word == "session_info_update" and isinstance(update.get("title"), str):
+            self.titled(update["title"])
+        if self._early is not None and names_session(params):
+            self._early.append((method, params))
+            return
+        await self.shown()
+        await self._tell(method, params)
+
+    async def _tell(self, method: str, params: Any) -> None:
         try:
             await self._wire.notify(method, self._addressed(params))
         except ConnectionClosed:

@@ -16,10 +16,10 @@ from redline.surfaces.editor.projection import Projection
 from redline.transcript.rows import ToolRow, tool_row_id
 
 if TYPE_CHECKING:
+    from redline.agents.acp.bulk import Stored
     from redline.agents.acp.questions import Asked
     from redline.sessions.redaction import Redactor
     from redline.surfaces.editor.greeting import Abilities
-    from redline.surfaces.editor.kept import Stored
     from redline.tools.permission import PermissionOutcome, PermissionRequest
     from redline.transcript.rows import AnyRow, SessionState
 
@@ -77,15 +77,20 @@ class EditorSurface:
         for row in rows:
             if isinstance(row, ToolRow) and row.ended:
                 self._rows.pop(row.id, None)
-        await self._send(updates)
+        await self.tell(updates)
         self._news.set()
 
     async def stream(self, row: str, turn: int, kind: str, text: str) -> None:  # noqa: ARG002 - the row says it
-        await self._send(self._projection.piece(row, kind, text))
+        await self.tell(self._projection.piece(row, kind, text))
 
     def passes_on(self, asked: Mapping[tuple[int, str], Asked], redactor: Redactor) -> None:
         """The questions of a foreign agent are put as it puts them, with its own options. `asked`: those open now."""
         self._asked, self._redactor = asked, redactor
+        self._projection.passed_on = True
+
+    def given(self, title: str) -> None:
+        """The agent has told the editor this title itself."""
+        self._projection.given(title)
 
     def know(self, state: SessionState) -> None:
         """The client has this from before, or asked not to be told again."""
@@ -93,9 +98,11 @@ class EditorSurface:
 
     async def replay(self, rows: Sequence[AnyRow], state: SessionState) -> None:
         """Tell everything so far, the user's own words, too."""
-        self._projection = Projection(terminals=self._terminals, stored=self._stored, live=False)
+        passed_on = self._projection.passed_on
+        self._projection = Projection(terminals=self._terminals, stored=self._stored, live=False, passed_on=passed_on)
         self._projection.know(replace(state, title=""))
-        await self._send([*self._projection.state(state), *self._projection.rows(rows, self._workspace)])
+        await self.tell(self._projection.state(state))
+        await self.tell(self._projection.rows(rows, self._workspace))
         self._projection.live = True
 
     async def ask(self, request: PermissionRequest) -> PermissionOutcome | None:
@@ -155,10 +162,10 @@ class EditorSurface:
             told["content"] = [*([words.block(words.plain(request.note))] if request.note else []), *content]
         return {**own, "sessionId": self._session, "toolCall": {**question, **told}}
 
-    async def _send(self, updates: Sequence[Mapping[str, Any]]) -> None:
+    async def tell(self, updates: Sequence[Mapping[str, Any]]) -> None:
         for update in updates:
             try:
-                await self._wire.notify("session/update", {"sessionId": self._session, **_in_its_envelope(update)})
+                await self._wire.notify("session/update", {**_in_its_envelope(update), "sessionId": self._session})
             except ConnectionClosed:
                 return
 
@@ -174,17 +181,20 @@ def _in_its_envelope(update: Mapping[str, Any]) -> dict[str, Any]:
         return {"update": update}
     own = {name: value for name, value in meta.items() if name != ENVELOPE}
     bare = {name: value for name, value in update.items() if name != "_meta"}
-    return {"update": {**bare, "_meta": own} if own else bare, "_meta": meta[ENVELOPE]}
+    beside = meta[ENVELOPE] if isinstance(meta[ENVELOPE], Mapping) else {}
+    return {**beside, "update": {**bare, "_meta": own} if own else bare}
 
 
 def _chosen(answer: object, asked: Asked) -> PermissionOutcome:
     """Of a foreign agent's own options. Which of them lasts is for the agent to keep; ours is about this once."""
     outcome = answer.get("outcome") if isinstance(answer, Mapping) else None
-    if isinstance(outcome, Mapping) and outcome.get("outcome") == "cancelled":
+    if isinstance(answer, Mapping) and isinstance(outcome, Mapping) and outcome.get("outcome") == "cancelled":
+        asked.said = answer
         return "cancelled"
     chosen = outcome.get("optionId") if isinstance(outcome, Mapping) else None
     kind = next((str(one.get("kind")) for one in asked.options if one.get("optionId") == chosen), "")
     asked.chosen = chosen if isinstance(chosen, str) else None
+    asked.said = answer if kind and isinstance(answer, Mapping) else None
     return "allow_once" if kind.startswith("allow") else "reject"
 
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
+from redline.agents.acp.bulk import is_whole, whole
 from redline.agents.builtin.agent import BuiltinAgent, BuiltinFactory
 from redline.gateway.conversation import CANCELLED, Conversation
-from redline.protocol.connection import INVALID_PARAMS, ConnectionClosed, RpcError
+from redline.protocol.connection import INVALID_PARAMS, RpcError
 from redline.sessions.gate import GateError
 from redline.surfaces.editor import commands
 from redline.surfaces.editor.answers import answer
 from redline.surfaces.editor.blocks import logged_blocks, raw_blocks
 from redline.surfaces.editor.buffers import EditorFiles
-from redline.surfaces.editor.kept import whole
 from redline.surfaces.editor.screen import NAME, EditorSurface
 from redline.surfaces.editor.settings import APPROVALS, Settings
 from redline.transcript.rows import TurnEndRow
@@ -63,7 +62,7 @@ class EditorSession:
         self._wire = wire
         self._subscription = conversation.attach(surface)
         if proxied is not None:
-            proxied.editor.shown = self._subscription.idle
+            proxied.editor.shown, proxied.editor.titled = self._subscription.idle, surface.given
         self._turns: set[asyncio.Task[Stop]] = set()
         self._aside: set[asyncio.Task[None]] = set()
 
@@ -120,6 +119,8 @@ class EditorSession:
     async def prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """One turn; the answer of `session/prompt`. What the editor withdraws is cancelled; what it leaves behind when
         it goes is not."""
+        if self.proxied is not None:
+            await self.proxied.editor.know_session()
         command = commands.asked(params.get("prompt")) if self.proxied is None else None
         if command is not None:
             return await self._command(*command)
@@ -146,8 +147,10 @@ class EditorSession:
         await self._tell(*self._usage())
         return answer(stop, self.conversation.transcript.rows)
 
-    async def cancel(self) -> None:
-        """End the running turn and those that wait behind it."""
+    async def cancel(self, params: Mapping[str, Any] | None = None) -> None:
+        """End the running turn and those that wait behind it. `params`: of the editor's own word."""
+        if self.proxied is not None:
+            self.proxied.withdrawn_with = params or {}
         running = list(self._turns)
         for task in running:
             task.cancel()
@@ -190,7 +193,7 @@ class EditorSession:
         await self._subscription.idle()
         transcript = self.conversation.transcript
         await self._surface.replay(transcript.rows, transcript.state)
-        await self._tell(*self._usage())
+        await self._tell(*(self._usage() if self.proxied is None else self._fill()))
 
     async def close(self) -> None:
         """End the turn and the agent, and give the session free."""
@@ -231,9 +234,20 @@ class EditorSession:
         self._subscription.add_rows([])
         if self.proxied is None:
             told = self._tell({"sessionUpdate": "available_commands_update", "availableCommands": [*commands.COMMANDS]})
-            task = asyncio.get_running_loop().create_task(told)
-            self._aside.add(task)
-            task.add_done_callback(self._aside.discard)
+        else:
+            told = self.proxied.editor.know_session()
+        task = asyncio.get_running_loop().create_task(told)
+        self._aside.add(task)
+        task.add_done_callback(self._aside.discard)
+
+    def _fill(self) -> list[dict[str, Any]]:
+        """What a foreign agent has said last of the fill of its context."""
+        ends = (row for row in reversed(self.conversation.transcript.rows) if isinstance(row, TurnEndRow))
+        sent = next((whole(row.context_sent, self._stored) for row in ends if row.context_sent is not None), None)
+        return [dict(sent)] if isinstance(sent, Mapping) and is_whole(sent) else []
+
+    def _stored(self, blob: str) -> bytes | None:
+        return self._opened.store.get(self.id, blob)
 
     def _usage(self) -> list[dict[str, Any]]:
         """How full the model's context is and what the session has cost, where that is known."""
@@ -242,16 +256,12 @@ class EditorSession:
             return []
         told: dict[str, Any] = {"sessionUpdate": "usage_update", "used": ends[-1].context_used}
         told["size"] = ends[-1].context_size
-        if ends[-1].context_meta is not None:
-            told["_meta"] = whole(ends[-1].context_meta, lambda blob: self._opened.store.get(self.id, blob))
         costs = [row.cost for row in ends]
         known = sum(cost for cost in costs if cost is not None)
         return [told if None in costs else {**told, "cost": {"amount": known, "currency": "USD"}}]
 
     async def _tell(self, *updates: dict[str, Any]) -> None:
-        with suppress(ConnectionClosed):
-            for update in updates:
-                await self._wire.notify("session/update", {"sessionId": self.id, "update": update})
+        await self._surface.tell(updates)
 
 
 def _servers(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
