@@ -7,15 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import discord
-import pytest
 import simcord
-from aiohttp import web
 
 from gateway.parlour import until
-from redline.gateway.roster import GatewayError
 from redline.surfaces.chat.platform import Pace
-from redline.surfaces.discord.surface import DiscordAccess, DiscordClient, DiscordSurface
+from redline.surfaces.discord.surface import DiscordClient
 from surfaces.chat.office import Setting, call, house, scripted, step
 
 if TYPE_CHECKING:
@@ -200,25 +196,3 @@ async def test_a_message_that_is_gone_does_not_lose_the_final_state(tmp_path: Pa
         assert "Ended." in server.said(thread)
         assert "takes the place of an earlier message" in server.said(thread), "a new message"
         await until(lambda: len(thread.history()) == 1)
-
-
-async def test_a_token_that_discord_does_not_take_is_said_with_its_remedy(tmp_path: Path) -> None:
-    async def refuse(_: web.Request) -> web.Response:
-        return web.json_response({"message": "401: Unauthorized", "code": 0}, status=401)
-
-    app = web.Application()
-    app.router.add_get("/api/v10/users/@me", refuse)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    base = discord.http.Route.BASE
-    try:
-        async with house(tmp_path, "") as at:
-            access = DiscordAccess("wrong", f"http://127.0.0.1:{runner.addresses[0][1]}/api/v10")
-            with pytest.raises(GatewayError, match=r"docs/discord\.md"):
-                async with DiscordSurface(at.gateway, at.places, at.rules(), access):
-                    pass
-    finally:
-        discord.http.Route.BASE = base
-        await runner.cleanup()

@@ -109,7 +109,7 @@ class FakeSlack:
         raise AssertionError(f"no button {name!r}")
 
     def said(self) -> str:
-        return "\n".join(_texts(message["blocks"]) for message in self.messages.values())
+        return "\n".join(text_of(message) for message in self.messages.values())
 
     def has_buttons(self) -> bool:
         return any(block["type"] == "actions" for message in self.messages.values() for block in message["blocks"])
@@ -308,9 +308,9 @@ def _fit(buttons: list[dict[str, Any]]) -> bool:
     )
 
 
-def _texts(blocks: list[dict[str, Any]]) -> str:
+def text_of(message: dict[str, Any]) -> str:
     lines = []
-    for block in blocks:
+    for block in message["blocks"]:
         if block["type"] == "rich_text":
             lines += ["".join(one["text"] for one in element["elements"]) for element in block["elements"]]
     return "\n".join(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,9 @@ from gateway.parlour import until
 from redline.gateway.roster import GatewayError
 from redline.surfaces.chat.platform import Pace
 from redline.surfaces.slack.surface import SlackAccess, SlackSurface, plain
+from surfaces.chat.asking import FILES, FORMS, TURNS
 from surfaces.chat.office import ADA, call, house, scripted, step
-from surfaces.slack.fake_slack import FakeSlack, fake_slack
+from surfaces.slack.fake_slack import FakeSlack, fake_slack, text_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -199,6 +201,28 @@ async def test_cards_do_without_colours_where_slack_knows_no_such_language(tmp_p
         assert "could not" not in slack.said()
 
 
+async def test_changes_are_shown_again_in_each_form(tmp_path: Path) -> None:
+    async with fake_slack() as slack, house(tmp_path, scripted(tmp_path, *TURNS)) as at, connected(at, slack):
+        thread = await slack.type("go")
+        for number in (1, 2, 3):
+            await until(lambda number=number: f"Turn {number} done" in slack.said())
+            if number < 3:
+                await slack.type("go on", thread=thread)
+        for typed, shown in FORMS:
+            before = set(slack.messages)
+            linked = re.sub(r"(?<![\w/])(\w+\.(?:py|md))", r"<http://\1|\1>", typed)  # as Slack takes them for domains
+            await slack.type(f"!diff {linked}", thread=thread)
+            await until(lambda before=before: set(slack.messages) - before)
+            (new,) = set(slack.messages) - before
+            assert shown in text_of(slack.messages[new]), typed
+        for typed, name, held in FILES:
+            before = len(slack.files)
+            await slack.type(f"!diff {typed}", thread=thread)
+            await until(lambda before=before: len(slack.files) > before)
+            assert slack.files[-1]["name"] == name
+            assert all(one in slack.files[-1]["content"] for one in held)
+
+
 async def test_the_slash_command_shows_what_it_says(tmp_path: Path) -> None:
     async with fake_slack() as slack, house(tmp_path, scripted(tmp_path, [step("Hi.")])) as at, connected(at, slack):
         await slack.command("sessions")
@@ -217,4 +241,5 @@ async def test_a_token_that_slack_does_not_take_is_said_with_its_remedy(tmp_path
 
 def test_what_was_typed() -> None:
     assert plain("<@UBOT> run `a &lt;b&gt; &amp;&amp; c`", "UBOT") == "run `a <b> && c`"
+    assert plain("!diff <http://README.md|README.md> file", "UBOT") == "!diff README.md file"
     assert plain("see <https://x.org/a|x.org/a> and <#C1|general>", "UBOT") == "see https://x.org/a and #general"

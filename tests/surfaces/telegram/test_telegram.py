@@ -11,6 +11,7 @@ from gateway.parlour import until
 from redline.gateway.roster import GatewayError
 from redline.surfaces.chat.platform import Pace
 from redline.surfaces.telegram.surface import TelegramAccess, TelegramSurface
+from surfaces.chat.asking import FILES, FORMS, TURNS
 from surfaces.chat.office import Setting, call, house, scripted, step
 from surfaces.telegram.fake_telegram import TOKEN, FakeTelegram, fake_telegram
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from surfaces.chat.office import House
+    from surfaces.chat.asking import FILES, FORMS, TURNS
+from surfaces.chat.office import House
 
 QUICK = Pace(gap=0.0, burst=1000, refill=0.001)
 
@@ -157,6 +159,25 @@ async def test_in_a_group_only_what_is_meant_for_it_is_heard_and_a_topic_is_a_se
         telegram.type("/sessions@redline_bot", chat=-5)
         await until(lambda: "hello" in telegram.said())
         assert len(await at.gateway.archive.list()) == 1
+
+
+async def test_changes_are_shown_again_in_each_form(tmp_path: Path) -> None:
+    async with fake_telegram() as telegram, house(tmp_path, scripted(tmp_path, *TURNS)) as at, connected(at, telegram):
+        for number in (1, 2, 3):
+            telegram.type("go on")
+            await until(lambda number=number: f"Turn {number} done" in telegram.said())
+        for typed, shown in FORMS:
+            before = set(telegram.messages)
+            telegram.type(f"/diff@redline_bot {typed}")
+            await until(lambda before=before: set(telegram.messages) - before)
+            (new,) = set(telegram.messages) - before
+            assert shown in telegram.messages[new]["text"], typed
+        for typed, name, held in FILES:
+            before = len(telegram.documents)
+            telegram.type(f"/diff {typed}")
+            await until(lambda before=before: len(telegram.documents) > before)
+            assert telegram.documents[-1]["name"] == name
+            assert all(one in telegram.documents[-1]["content"] for one in held)
 
 
 async def test_start_says_what_can_be_typed(tmp_path: Path) -> None:

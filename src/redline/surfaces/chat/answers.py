@@ -25,22 +25,15 @@ if TYPE_CHECKING:
 async def diff(room: Room, wanted: Sequence[str], setting: Setting, wholes: Wholes) -> list[Part]:
     """The last change on disk; `turn`, `turn 3`: all of a turn; else the last of a file. With `file` at the end as a
     `.diff`. Raises `GatewayError` NO_TURN."""
-    as_file = bool(wanted) and wanted[-1] == "file"
     setting = replace(setting, shown="full", workspace=str(room.workspace))
+    as_file = bool(wanted) and wanted[-1] == "file" and not await _is_a_name(room, wanted, setting)
     changes, what = await _selected(room, wanted[:-1] if as_file else wanted, setting)
     if not changes:
         return [Text(f"No change on disk in {what}.")]
     changes = await wholes.of(changes)
     if as_file:
         return [Text(f"{what[0].upper()}{what[1:]}:", "strong"), cards.diff_file(changes, setting)]
-    parts: list[Part] = []
-    left = setting.turn_limit
-    for change in changes:
-        said = cards.head(change, setting, words.DONE[change.operation])
-        shown, size = cards.bounded(change, setting, said, left)
-        left -= size
-        parts += shown
-    return parts
+    return list(cards.several(changes, setting, words.DONE))
 
 
 def listing(listed: Sequence[Listed], here: str | None) -> Text:
@@ -68,16 +61,27 @@ async def _selected(room: Room, wanted: Sequence[str], setting: Setting) -> tupl
         return (await room.landed(number) if number else []), f"turn {number}"
     landed = await room.landed()
     if wanted:
-        name = " ".join(wanted)
-        path = str(room.workspace / name)
-
-        def is_meant(known: str) -> bool:
-            """As it is, or as its card names it."""
-            return known == path or " ".join(setting.path(known).split()) == name
-
-        found = [one for one in landed if is_meant(one.path) or (one.old_path is not None and is_meant(one.old_path))]
-        return found[-1:], f"the file {visible(name)}"
+        return _of_file(landed, wanted, room, setting), f"the file {visible(' '.join(wanted))}"
     return landed[-1:], "this session"
+
+
+async def _is_a_name(room: Room, wanted: Sequence[str], setting: Setting) -> bool:
+    """All of it names a file, such as `notes file`."""
+    return len(wanted) > 1 and wanted[0] != "turn" and bool(_of_file(await room.landed(), wanted, room, setting))
+
+
+def _of_file(landed: Sequence[FileChange], wanted: Sequence[str], room: Room, setting: Setting) -> list[FileChange]:
+    """Its last change, if there is one. The file is named as it is, or as its card names it; quotes are left out."""
+    name = " ".join(wanted)
+    if len(name) > 1 and name[0] == name[-1] and name[0] in "\"'`":
+        name = name[1:-1]
+    path = str(room.workspace / name)
+
+    def is_meant(known: str) -> bool:
+        return known == path or " ".join(setting.path(known).split()) == name
+
+    found = [one for one in landed if is_meant(one.path) or (one.old_path is not None and is_meant(one.old_path))]
+    return found[-1:]
 
 
 def _check_turn(number: int, last: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import posixpath
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
@@ -16,12 +16,14 @@ from redline.surfaces.chat.parts import File, Part, Text, Verbatim
 from redline.surfaces.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from redline.changes.record import FileChange
+    from redline.changes.record import FileChange, Operation
 
 Shown = Literal["none", "summary", "full"]
 
+HEAD_LIMIT = 40
+"""Changes that have a head of their own although the room for heads and lines is used up."""
 NAME_LIMIT = 160
 """Characters of a path or a title in a head; its middle is left out."""
 
@@ -83,6 +85,23 @@ def bounded(change: FileChange, setting: Setting, said: str, room: int, remark: 
     held = "as much of it as the log keeps" if change.truncated else "all of it"
     summary = Text(f"{count(change)}: {held} is in the attached file.", "quiet")
     return [*warning(change), Text(said, "strong"), summary, diff_file([change], setting, remark)], 0
+
+
+def several(changes: Sequence[FileChange], setting: Setting, said: Mapping[Operation, str]) -> Iterator[Part]:
+    """All of them: each with its head and lines, or its file; of very many the last ones in one file. `said`: what a
+    head says of each operation."""
+    full = replace(setting, shown="full")
+    room = setting.turn_limit
+    for number, change in enumerate(changes):
+        if room <= 0 and number >= HEAD_LIMIT:
+            yield from warning(*changes[number:])
+            yield Text(f"And {len(changes) - number} more: all of them are in the attached file.", "strong")
+            yield diff_file(changes[number:], full)
+            return
+        above = head(change, setting, said[change.operation])
+        shown, size = bounded(change, full, above, room)
+        room -= size + len(above)
+        yield from shown
 
 
 def count(change: FileChange) -> str:

@@ -12,14 +12,11 @@ from redline.surfaces.chat.parts import Buttons, Choice, Part, Text, Verbatim
 from redline.surfaces.visible import visible, visible_prose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
     from redline.changes.record import FileChange
     from redline.surfaces.chat.cards import Setting
     from redline.tools.permission import PermissionRequest
-
-HEAD_LIMIT = 40
-"""Changes that have a head of their own although the room for them is used up."""
 
 
 def question(request: PermissionRequest, setting: Setting, token: str) -> list[Part]:
@@ -35,7 +32,7 @@ def question(request: PermissionRequest, setting: Setting, token: str) -> list[P
     if len(request.changes) > 1:
         files = len({change.path for change in request.changes})
         parts.append(Text(f"{len(request.changes)} changes in {files} file{'s' * (files > 1)}:"))
-    parts += _whole(request.changes, setting)
+    parts += cards.several(request.changes, setting, words.ASKED)
     if request.paths and not request.changes:
         paths = ", ".join(setting.path(path) for path in request.paths)
         parts.append(Text(f"▲ There is no preview of what would happen to {paths}.", "strong"))
@@ -45,22 +42,6 @@ def question(request: PermissionRequest, setting: Setting, token: str) -> list[P
         buttons = replace(buttons, settled=said)
     parts.append(buttons)
     return parts
-
-
-def _whole(changes: Sequence[FileChange], setting: Setting) -> Iterator[Part]:
-    """Each change with its head and lines, or its file; of very many the last ones in one file."""
-    full = replace(setting, shown="full")
-    room = setting.turn_limit
-    for number, change in enumerate(changes):
-        if room <= 0 and number >= HEAD_LIMIT:
-            yield from cards.warning(*changes[number:])
-            yield Text(f"And {len(changes) - number} more: all of them are in the attached file.", "strong")
-            yield cards.diff_file(changes[number:], full)
-            return
-        said = cards.head(change, setting, words.ASKED[change.operation])
-        shown, size = cards.bounded(change, full, said, room)
-        room -= size + len(said)
-        yield from shown
 
 
 def _unseen(change: FileChange, setting: Setting) -> str:

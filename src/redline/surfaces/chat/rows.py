@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 OUTPUT_LINES = 12
 """Last lines of a command's output that are shown where it did not end well."""
 OUTPUT_LIMIT = 1500
-HEAD_LIMIT = 40
-"""Changes of a turn that have a head of their own although the room of the turn is used up."""
 NET_LIMIT = 40
 """Files of a turn's net list that are named one by one."""
 
@@ -127,7 +125,7 @@ class TurnParts:
 
     def _takes_head(self, said: str) -> bool:
         """False: this turn has so many changes that there is no room for this one's head."""
-        if self._room <= 0 and self._heads >= HEAD_LIMIT:
+        if self._room <= 0 and self._heads >= cards.HEAD_LIMIT:
             return False
         self._heads += 1
         self._room -= len(said)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import discord
 from discord import app_commands
+from discord.gateway import DiscordWebSocket
 
 from redline.gateway.roster import GatewayError
 from redline.surfaces.chat.commands import COMMANDS
@@ -99,7 +100,8 @@ class DiscordSurface:
     def __init__(
         self, gateway: Gateway, places: Places, rules: Rules, access: DiscordAccess, pace: Pace | None = None
     ) -> None:
-        if access.base_url != BASE_URL:
+        self._elsewhere = access.base_url != BASE_URL
+        if self._elsewhere:
             discord.http.Route.BASE = access.base_url.rstrip("/")
         self._client = DiscordClient(gateway, places, rules, pace)
         self._token = access.bot_token
@@ -126,6 +128,11 @@ class DiscordSurface:
             raise GatewayError(
                 "DISCORD", f"Discord does not take the bot token: {error}", "docs/discord.md says where it comes from."
             ) from error
+        if self._elsewhere:
+            # The library has the address of Discord's gateway built in; whoever stands before the API names another.
+            _, address, _ = await self._client.http.get_bot_gateway()
+            built_in = DiscordWebSocket.DEFAULT_GATEWAY
+            DiscordWebSocket.DEFAULT_GATEWAY = type(built_in)(address)
         self._connection = asyncio.get_running_loop().create_task(self._client.connect())
         ready = asyncio.get_running_loop().create_task(self._client.wait_until_ready())
         try:

@@ -147,7 +147,8 @@ _LINK = re.compile(r"<(?P<what>[^<>|]+)(?:\|(?P<label>[^<>]*))?>")
 
 def plain(text: str, bot: str) -> str:
     """What was typed: the mention of the app gone, links and the three escapes undone
-    (docs.slack.dev/messaging/formatting-message-text#retrieving)."""
+    (docs.slack.dev/messaging/formatting-message-text#retrieving). Slack makes a link of a file's name that could be a
+    domain's, such as `README.md`."""
 
     def undone(match: re.Match[str]) -> str:
         what, label = match["what"], match["label"]
@@ -155,6 +156,8 @@ def plain(text: str, bot: str) -> str:
             return ""
         if what[0] in "@#!":
             return f"{what[0]}{label}" if label else what
+        if label and what == f"http://{label}":
+            return str(label)
         return what.removeprefix("mailto:")
 
     text = _LINK.sub(undone, text)
