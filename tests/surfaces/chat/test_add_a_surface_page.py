@@ -6,13 +6,17 @@ import re
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gateway.parlour import until
 from redline.surfaces.chat.parts import Text
+from redline.surfaces.chat.platform import Platform
 from surfaces.chat.office import call, house, scripted, step
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 PAGE = Path(__file__).parents[3] / "docs" / "add-a-surface.md"
 
@@ -57,6 +61,48 @@ async def test_the_folder_chat_shows_cards_and_asks(tmp_path: Path, page: dict[s
         assert "<button" not in said()
         (started,) = await at.events("turn/started")
         assert (started.data["source"], started.data["rule"]) == ("folder", "cards_and_observation")
+
+
+def test_the_folder_chat_brings_all_that_a_platform_is_asked_for(page: dict[str, Any]) -> None:
+    asked = {*Platform.__annotations__, *(name for name in vars(Platform) if not name.startswith("_"))}
+    assert asked >= {"mark", "measure", "delete"}
+    assert {name for name in asked if not hasattr(page["FolderChat"], name)} == set()
+
+
+async def test_it_runs_as_the_page_says_over_a_restart_and_with_a_message_that_somebody_deleted(
+    tmp_path: Path, page: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = scripted(tmp_path, [step("", call("bash", command="sleep 0.5")), step("Done.")], [step("Again.")])
+    for name, value in {"DATA": str(tmp_path / "data"), "MODEL": model, "APPROVAL": "all"}.items():
+        monkeypatch.setenv(f"REDLINE_{name}", value)
+    monkeypatch.setenv("REDLINE_CONFIG", str(tmp_path / "none.toml"))
+    messages, workspace = tmp_path / "messages", tmp_path / "workspace"
+    messages.mkdir()
+    workspace.mkdir()
+
+    def said() -> str:
+        return "\n".join(path.read_text() for path in sorted(messages.iterdir()))
+
+    async def first() -> AsyncIterator[str]:
+        yield "/help"
+        await until(lambda: "/stop: Stop what is running." in said())
+        yield "go"
+        await until(lambda: "sleep 0.5 …" in said())
+        for path in messages.iterdir():
+            if "sleep 0.5" in path.read_text():
+                path.unlink()
+        await until(lambda: "Turn 1 done" in said() and "takes the place of an earlier message" in said())
+        yield "press 0123 allow_once"
+
+    async def second() -> AsyncIterator[str]:
+        yield "go on"
+        await until(lambda: "Turn 2 done" in said())
+
+    await page["run"](first(), messages, workspace)
+    before = {path.name: path.read_text() for path in messages.iterdir()}
+    await page["run"](second(), messages, workspace)
+    assert {name: (messages / name).read_text() for name in before} == before
+    assert len(list(messages.iterdir())) == len(before) + 1
 
 
 async def test_a_message_that_is_gone_is_posted_anew(tmp_path: Path, page: dict[str, Any]) -> None:
