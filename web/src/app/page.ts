@@ -3,11 +3,11 @@ import { computed, effect, signal } from "@preact/signals";
 import { closePanel, panelTarget } from "../panel/target.js";
 import { SessionList } from "../sessions/list.js";
 import { OpenSession } from "../sessions/open.js";
-import { Connection } from "../stream/connection.js";
+import { SharedConnection } from "../stream/shared.js";
 
 export const sessionList = new SessionList();
 export const current = signal<OpenSession | null>(null);
-export const connection = new Connection((events) => {
+export const connection = new SharedConnection((events) => {
   for (const event of events) if (event.type === "sessions") sessionList.take(event.data);
   const open = current.peek();
   if (open === null) return;
@@ -15,9 +15,12 @@ export const connection = new Connection((events) => {
   if (own.length > 0) open.take(own);
 });
 
-/** What could not be loaded while nobody answered is loaded when somebody does. */
+/** What was missed, or could not be loaded, while there was no stream. */
+let opened = false;
 effect(() => {
   if (connection.link.value !== "open") return;
+  if (opened) void sessionList.refresh();
+  opened = true;
   const open = current.peek();
   if (open !== null && open.problem.peek() !== null && open.book.size === 0 && !open.loading.peek()) void open.load();
   if (sessionList.problem.peek() !== null) void sessionList.load();

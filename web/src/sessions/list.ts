@@ -31,6 +31,17 @@ export class SessionList {
     return this.#page(this.before.peek());
   }
 
+  /** Looks again at the sessions that were used last; those further down stay. */
+  async refresh(): Promise<void> {
+    if (this.search.peek().trim() !== "") return this.load();
+    try {
+      const page = await api.sessions("", null);
+      if (this.search.peek().trim() === "") this.take({ sessions: page.sessions, removed: [] });
+    } catch {
+      // The stream says what is wrong, and the next time it opens this is tried again.
+    }
+  }
+
   take(event: StreamSessions): void {
     const found = new Map(this.#found.peek());
     for (const gone of event.removed) found.delete(gone);

@@ -1,5 +1,5 @@
 /**
- * The one stream of this page. It carries every session that is open here, says when it is lost, and comes back by
+ * The one stream of this page, or of several windows of it (`shared.ts`). It carries every session that is open here, says when it is lost, and comes back by
  * itself: each time with what the page has of each session, so that nothing is missed, and nothing that comes twice does
  * any harm.
  */
@@ -23,8 +23,6 @@ export type Cursor = () => number;
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 10_000;
-/** A browser opens few connections to one server, for all tabs together: a tab that is hidden so long gives its up. */
-const HIDDEN_REST = 10_000;
 
 export class Connection {
   readonly link: Signal<Link> = signal("connecting");
@@ -46,22 +44,11 @@ export class Connection {
     this.#open = open;
   }
 
-  start(): void {
-    this.#connect();
-    addEventListener("online", () => this.again());
-    let rest: ReturnType<typeof setTimeout> | undefined;
-    document.addEventListener("visibilitychange", () => {
-      clearTimeout(rest);
-      if (document.hidden) rest = setTimeout(() => this.#rest(), HIDDEN_REST);
-      else this.again();
-    });
-  }
-
   /** Connects at once, instead of when the wait is over. */
   again(): void {
     if (this.link.peek() === "open" || this.link.peek() === "connecting") return;
     this.#wait = FIRST_WAIT;
-    this.#connect();
+    this.connect();
   }
 
   subscribe(session: string, cursor: Cursor): void {
@@ -74,7 +61,7 @@ export class Connection {
     this.#tell({ subscribe: [], unsubscribe: [session] });
   }
 
-  #connect(): void {
+  connect(): void {
     clearTimeout(this.#retry);
     this.#source?.close();
     this.#stream = null;
@@ -105,12 +92,11 @@ export class Connection {
     if (subscribe.length + unsubscribe.length > 0) this.#tell({ subscribe, unsubscribe });
   }
 
-  #rest(): void {
+  close(): void {
     clearTimeout(this.#retry);
     this.#source?.close();
     this.#source = null;
     this.#stream = null;
-    if (this.link.peek() === "open") this.link.value = "resting";
   }
 
   /** Not left to the browser: after an answer other than a stream it would never try again. */
@@ -121,7 +107,7 @@ export class Connection {
     if (this.link.peek() !== "denied") this.link.value = "lost";
     this.#askWhy();
     clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => this.#connect(), this.#wait * (0.75 + Math.random() / 2));
+    this.#retry = setTimeout(() => this.connect(), this.#wait * (0.75 + Math.random() / 2));
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
   }
 

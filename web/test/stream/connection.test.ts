@@ -31,7 +31,7 @@ function connect(take: (events: StreamEvent[]) => void = () => {}): Connection {
     sources.push(source);
     return source as unknown as EventSource;
   });
-  connection.start();
+  connection.connect();
   return connection;
 }
 
@@ -96,27 +96,6 @@ describe("the stream", () => {
     await vi.advanceTimersByTimeAsync(300);
     expect(first?.closed).toBe(true);
     expect(seen).toHaveLength(1);
-  });
-
-  it("is given up by a tab that nobody looks at, and taken up when somebody does", async () => {
-    const connection = connect();
-    connection.subscribe("s1", () => 7);
-    sources[0]?.say("hello", { stream: "one" });
-    const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
-    document.dispatchEvent(new Event("visibilitychange"));
-    await vi.advanceTimersByTimeAsync(9_000);
-    expect(sources[0]?.closed).toBe(false);
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(sources[0]?.closed).toBe(true);
-    expect(sources).toHaveLength(1);
-    expect(connection.link.value).toBe("resting");
-    hidden.mockReturnValue(false);
-    document.dispatchEvent(new Event("visibilitychange"));
-    // Others may be there as well: connections of earlier tests hear of the page, too.
-    expect(sources.map((source) => decodeURIComponent(source.url)).filter((url) => url.includes("s1:7"))).toHaveLength(
-      1,
-    );
-    hidden.mockRestore();
   });
 
   it("says so where it has no access any more, and goes on trying", async () => {
