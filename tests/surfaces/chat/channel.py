@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from redline.surfaces.chat.parts import Buttons, File, Message, Page
-from redline.surfaces.chat.platform import Pace, Place
+from redline.surfaces.chat.platform import Pace, Place, Refused
 from surfaces.chat.readback import PLATFORMS
 
 _NO_PAGE = Message(())
@@ -28,6 +28,9 @@ class Channel:
     answers: list[BaseException | None] = field(default_factory=list)
     """To the next calls."""
     seconds: float = 0.0
+    dies: tuple[str, bool] | None = None
+    """The next call of that kind never ends; whether it is carried out all the same."""
+    died: asyncio.Event = field(default_factory=asyncio.Event)
 
     def pace(self, channel: str) -> Pace:
         return self.tempo
@@ -40,7 +43,6 @@ class Channel:
 
     async def delete(self, place: Place, posted: str) -> None:
         await self._call("delete", _NO_PAGE, posted)
-        del self.stands[posted]
 
     async def upload(self, place: Place, file: File) -> str:
         return await self._call("upload", file)
@@ -54,8 +56,22 @@ class Channel:
         if answer is not None:
             raise answer
         posted = posted or f"m{len(self.calls)}"
-        self.stands[posted] = page
-        return posted
+        if self.dies is None or self.dies[0] != what:
+            self._do(what, page, posted)
+            return posted
+        if self.dies[1]:
+            self._do(what, page, posted)
+        self.dies = None
+        self.died.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    def _do(self, what: str, page: Page, posted: str) -> None:
+        if what == "delete":
+            if self.stands.pop(posted, None) is None:
+                raise Refused("message_not_found")
+        else:
+            self.stands[posted] = page
 
     def count(self, what: str = "") -> int:
         return sum(not what or one == what for _, one, _ in self.calls)

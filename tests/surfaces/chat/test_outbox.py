@@ -314,23 +314,58 @@ def test_nothing_is_posted_again_after_a_restart_and_what_was_begun_is_brought_t
     in_virtual_time(run())
 
 
-def test_a_page_that_was_being_sent_when_the_process_died_is_not_sent_again_as_it_was(tmp_path: Path) -> None:
-    async def run() -> None:
-        channel = Channel(seconds=30)
-        outbox = Outbox(channel, Places.open(tmp_path))
-        outbox.show(_begun(), _says(Text("in doubt")))
-        await asyncio.sleep(5)
-        outbox._task.cancel()  # as a crash would
-        await asyncio.wait({outbox._task})
+@pytest.mark.parametrize("arrived", [True, False])
+@pytest.mark.parametrize("what", ["post", "edit", "upload", "delete"])
+@pytest.mark.parametrize("changes", [True, False], ids=["goes on", "stays as it was"])
+def test_a_process_that_dies_in_a_call_posts_nothing_twice_and_the_final_state_is_there(
+    tmp_path: Path, what: str, arrived: bool, changes: bool
+) -> None:
+    """Whatever the call was, and whether or not the platform had done it."""
 
+    async def run() -> None:
         channel = Channel()
         outbox = Outbox(channel, Places.open(tmp_path))
-        outbox.show(_begun(), _says(Text("in doubt")), urgent=True)
+        begins, file = Text("It begins."), File("a.diff", b"x")
+        buttons = Buttons("t", (Choice("yes", "Yes"),))
+        if what == "edit":
+            outbox.show(_begun(), _says(begins))
+            await outbox.settled()
+        elif what == "delete":
+            outbox.show(_begun(), _says(begins, file, buttons), urgent=True)
+            await outbox.settled()
+        after = [begins, Text("It goes on.")] if what in ("post", "edit") else [begins, file]
+        channel.dies = what, arrived
+        outbox.show(_begun(), _says(*after), urgent=True, final=what == "delete")
+        await channel.died.wait()
+        outbox._task.cancel()  # as a crash would
+        await asyncio.wait({outbox._task})
+        assert channel.count("upload") <= 1
+        before = len(channel.stands)
+
+        outbox = Outbox(channel, Places.open(tmp_path))
+        parts = [*after, Text("Turn 1 interrupted", "strong")] if changes else after
+        outbox.show(_begun(), _says(*parts), urgent=True, final=True)
         await outbox.settled()
-        assert channel.calls == []
-        outbox.show(_begun(), _says(Text("in doubt"), Text("The end", "strong")), urgent=True, final=True)
-        await outbox.settled()
-        assert channel.texts() == ["in doubt", "The end"]
+        said = channel.said()
+        if changes:
+            assert said.count("Turn 1 interrupted") == 1
+        shown = sum("It begins." in text for text in channel.texts())
+        unsure = "Redline ended while it sent" in said
+        if what in ("edit", "delete"):
+            assert shown == 1
+            assert not unsure
+            assert channel.buttons() == []
+        elif what == "upload":
+            assert len(channel.files()) == arrived, "it is not sent a second time"
+            assert unsure, "and it is said that it may be missing"
+        elif changes:
+            assert shown == 1 + arrived
+            assert unsure, "the older one is told apart"
+        else:
+            assert shown == arrived
+            assert unsure
+            assert len(channel.stands) == before + 1
+        assert Places.open(tmp_path).unfinished("slack") == []
         await outbox.close()
 
     in_virtual_time(run())

@@ -21,6 +21,18 @@ _REPLACES = Text(
     "count any more, and neither do its buttons.",
     "quiet",
 )
+_UNSURE = Text(
+    "Redline ended while it sent a message here. Should an older one stand above this, it does not count any more, and "
+    "neither do its buttons.",
+    "quiet",
+)
+_PERHAPS = Message((
+    Text(
+        "Redline ended while it sent something here. Should a message or a file be missing: the dashboard and "
+        "`redline show` have all of it.",
+        "quiet",
+    ),
+))  # fmt: skip
 LEFT = "left"
 """The digest of an outdated message with which nothing more is to be done."""
 
@@ -37,6 +49,8 @@ class Flow:
     dirty: bool = True
     posts: dict[tuple[str, int], Post] = field(default_factory=dict)
     refused: set[tuple[str, int]] = field(default_factory=set)
+    unsure: frozenset[tuple[str, int]] = frozenset()
+    """Was being sent when an earlier process ended, so nobody knows whether it stands there."""
     unplain: set[tuple[str, int]] = field(default_factory=set)
     """Refused as plain text, too."""
     served: int = 0
@@ -47,7 +61,7 @@ def wanted_pages(flow: Flow) -> list[tuple[tuple[str, int], Page]]:
     comes after it can be pressed: nobody may answer a question without having seen all of it."""
     wanted: list[tuple[tuple[str, int], Page]] = []
     counts = {"message": 0, "file": 0}
-    missing = False
+    missing = doubtful = False
     for page in flow.pages():
         kind = "file" if isinstance(page, File) else "message"
         key = (kind, counts[kind])
@@ -62,8 +76,18 @@ def wanted_pages(flow: Flow) -> list[tuple[tuple[str, int], Page]]:
             page = _without_buttons(page) if missing else page
             # Said for good, since a message that is edited once more may be refused once more.
             page = Message((_REPLACES, *page.pieces)) if ("old", key[1]) in flow.posts else page
+        if key in flow.unsure and _is_as_sent(flow, key, page):
+            doubtful = True
+        elif key in flow.unsure and isinstance(page, Message):
+            page = Message((_UNSURE, *page.pieces))
         wanted.append((key, page))
-    return wanted
+    return [*wanted, (("note", -1), _PERHAPS)] if doubtful and flow.final else wanted
+
+
+def _is_as_sent(flow: Flow, key: tuple[str, int], page: Page) -> bool:
+    """It is the page that was being sent, and nothing was sent in its place since."""
+    post = flow.posts.get(key)
+    return post is not None and post.posted is None and (isinstance(page, File) or post.digest == digest(page))
 
 
 def _in_plain(flow: Flow, key: tuple[str, int], page: Message) -> Message:

@@ -69,6 +69,7 @@ class Outbox:
             with self._written():
                 self._places.begin(self._platform.name, begun)
                 flow.posts = self._places.posts(begun.flow)
+                flow.unsure = frozenset(key for key, post in flow.posts.items() if post.posted is None)
         flow.pages, flow.dirty = pages, True
         flow.urgent, flow.final = urgent, final
         self._idle.clear()
