@@ -104,7 +104,7 @@ async def _stay(name: str, config: Config, gateway: Gateway, places: Places, tri
     seconds = 1.0
     while True:
         try:
-            async with _surface(name, config, gateway, places):
+            async with _surface(name, config, gateway, places) as surface:
                 print(f"Redline listens on {_TITLES[name]}.", file=sys.stderr)
                 if not getattr(config, name).allow:
                     print(
@@ -113,7 +113,8 @@ async def _stay(name: str, config: Config, gateway: Gateway, places: Places, tri
                         file=sys.stderr,
                     )
                 _over(tried)
-                await asyncio.Event().wait()
+                await surface.stay()
+            _log.warning("%s is not heard any more; it is connected anew", _TITLES[name])
         except GatewayError as error:
             _over(tried, error)
             _log.error("%s: %s", _TITLES[name], error)

@@ -94,10 +94,11 @@ class Loopback:
                         return
         raise AssertionError(f"no button {label!r}")
 
-    async def drop(self) -> None:
-        """The connection for events breaks off."""
+    async def drop(self, code: int = 1011) -> None:
+        """The connection for events ends, with a code of docs.discord.com/developers/topics/opcodes-and-status-codes:
+        4004 is a token that is not valid (any more)."""
         for socket in self._sockets:
-            await socket.close(code=1011)
+            await socket.close(code=code)
 
     @property
     def posted(self) -> list[Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import discord
 import pytest
 
 from gateway.parlour import until
@@ -126,6 +128,15 @@ async def test_an_edit_that_is_refused_still_brings_the_final_state(tmp_path: Pa
         await until(lambda: "Turn 1 done" in there.said())
         assert "Ended." in there.said()
         await until(lambda: len(there.posted) == 1)
+
+
+async def test_a_token_that_is_revoked_later_ends_the_stay(tmp_path: Path) -> None:
+    async with loopback() as there, house(tmp_path, "") as at, connected(at, there) as surface:
+        staying = asyncio.create_task(surface.stay())
+        there.token = "another"
+        await there.drop(4004)
+        with pytest.raises(discord.ConnectionClosed):
+            await asyncio.wait_for(staying, 10)
 
 
 async def test_a_token_that_is_not_taken_is_said_with_its_remedy(tmp_path: Path) -> None:

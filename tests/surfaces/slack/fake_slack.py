@@ -108,6 +108,12 @@ class FakeSlack:
                         return
         raise AssertionError(f"no button {name!r}")
 
+    async def drop(self) -> None:
+        """The web socket breaks off."""
+        assert self._socket is not None
+        self._connected.clear()
+        await self._socket.close(code=1011)
+
     def said(self) -> str:
         return "\n".join(text_of(message) for message in self.messages.values())
 

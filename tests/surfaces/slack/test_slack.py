@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import copy
 import re
 from contextlib import asynccontextmanager
@@ -229,6 +231,46 @@ async def test_the_slash_command_shows_what_it_says(tmp_path: Path) -> None:
         await until(lambda: "There is no session yet." in slack.said())
         await slack.command("")
         await until(lambda: "!stop: Stop what is running." in slack.said())
+
+
+async def test_after_the_connection_broke_it_is_heard_again(tmp_path: Path) -> None:
+    model = scripted(tmp_path, [step("One.")], [step("Two.")])
+    async with fake_slack() as slack, house(tmp_path, model) as at, connected(at, slack):
+        thread = await slack.type("one")
+        await until(lambda: "Turn 1 done" in slack.said())
+        await slack.drop()
+        await slack.type("two", thread=thread)
+        await until(lambda: "Turn 2 done" in slack.said())
+
+
+async def test_a_token_that_is_revoked_in_a_turn_and_given_back_loses_nothing(tmp_path: Path) -> None:
+    model = scripted(tmp_path, [step("Begun.", call("bash", command="sleep 0.5")), step("Ended.")])
+    async with fake_slack() as slack, house(tmp_path, model) as at, connected(at, slack):
+        slack.answers["chat.update"] = [(200, {"ok": False, "error": "token_revoked"}, {})] * 2
+        await slack.type("go")
+        await until(lambda: "sleep 0.5" in slack.said())
+        for _ in range(2):
+            with contextlib.suppress(AssertionError):
+                await until(lambda: "Turn 1 done" in slack.said())
+        assert "Ended." in slack.said()
+        assert len(slack.messages) == 1
+
+
+async def test_two_people_press_at_once_and_one_answer_counts(tmp_path: Path) -> None:
+    async with (
+        fake_slack() as slack,
+        house(tmp_path, scripted(tmp_path, _EDIT), approval="ask") as at,
+        connected(at, slack, allow=frozenset({ADA.id, "U2"})),
+    ):
+        (at.workspace / "a.py").write_text("old\n")
+        await slack.type("change it")
+        await until(slack.has_buttons)
+        await asyncio.gather(slack.press("Allow once"), slack.press("Reject", user="U2"))
+        await until(lambda: "Turn 1 done" in slack.said() and slack.told)
+        assert [one["text"] for one in slack.told] == ["This question is not open any more."]
+        (answered,) = await at.events("permission/answered")
+        allowed = answered.data["outcome"] == "allow_once"
+        assert (at.workspace / "a.py").read_text() == ("new\n" if allowed else "old\n")
 
 
 async def test_a_token_that_slack_does_not_take_is_said_with_its_remedy(tmp_path: Path) -> None:

@@ -121,6 +121,13 @@ class DiscordSurface:
         await self._client.desk.close()
         await self._leave()
 
+    async def stay(self) -> None:
+        """Ends, or raises, once nothing is heard any more: the token was revoked, an intent taken away."""
+        assert self._connection is not None
+        await asyncio.wait({self._connection})
+        if not self._connection.cancelled():
+            _say_why(self._connection.exception())
+
     async def _connect(self) -> None:
         try:
             await self._client.login(self._token)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 from collections import OrderedDict
@@ -71,6 +72,10 @@ class SlackSurface:
     async def __aexit__(self, *_: object) -> None:
         await self._handler.close_async()  # type: ignore[no-untyped-call]
         await self.desk.close()
+
+    async def stay(self) -> None:
+        """Does not end: the library connects again by itself."""
+        await asyncio.Event().wait()
 
     async def _connect(self) -> None:
         try:

@@ -86,6 +86,11 @@ class TelegramSurface:
         await self.desk.close()
         await self._bot.session.close()
 
+    async def stay(self) -> None:
+        """Ends, or raises, once nothing is heard any more."""
+        assert self._polling is not None
+        await asyncio.shield(self._polling)
+
     # What Telegram sends.
 
     async def _message(self, message: Message) -> None:
