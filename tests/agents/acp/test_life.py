@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -458,3 +459,23 @@ async def test_a_log_that_takes_nothing_more_ends_the_agent(tmp_path: Path, monk
         assert await turn(live) == "failed"
         assert time.monotonic() - begun < 25
         assert "NO_SPACE" in notices(live)
+
+
+async def test_what_an_agent_leaves_in_the_workspace_as_it_starts_is_told(tmp_path: Path) -> None:
+    """Each time it starts; what the user did between two turns is not."""
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"prompts": [[say("hello")]]}))
+    program = f"date +%N > started.txt; exec {shlex.quote(sys.executable)} {shlex.quote(str(PUPPET))} {script}"
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "a.txt").write_text("a\n")
+    async with stage(tmp_path, ["/bin/sh", "-c", program]) as live:
+        await turn(live, {"a.txt": b"a\n"})
+        assert [touched(row, live) for row in found(live)] == [[("add", "started.txt", 1, 0)]]
+        session = live.session.log.session
+        (tmp_path / "workspace" / "mine.txt").write_text("mine\n")
+        await turn(live)
+        assert len(found(live)) == 1
+    async with stage(tmp_path, ["/bin/sh", "-c", program], session=session) as later:
+        (tmp_path / "workspace" / "mine.txt").write_text("more\n")
+        await turn(later)
+        assert [touched(row, later) for row in found(later)][1:] == [[("modify", "started.txt", 1, 1)]]

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 CANCEL_SECONDS = 5.0
 """How long an agent may take to stop a turn before it is ended."""
+_FIRST_LOOK_SECONDS = 1.0
+"""So long the start of an agent waits for the first look at the workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +138,20 @@ class AcpAgent:
     async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:
         """Work through one turn. `Agent.prompt` says what is promised."""
         self.fault = None
+        starts = not self._is_running
+        if starts:
+            await self._look_before_start()
         try:
             link = await self.connect(turn)
         except LinkError as problem:
             self.fault = problem
             return Stop("failed", problem.code, problem.message, problem.remedy)
-        await self._watch.refresh()
+        if not starts:
+            await self._watch.refresh()
         self._calls.begin(turn)
+        if starts:
+            await self._watch.up_to_date()  # what its start left in the workspace is told as found
+            await self._watch.refresh()
         self._client.begin()
         blocks = [{"type": "text", "text": rule}] if rule else []
         blocks += [self._sent(block) for block in content]
@@ -177,7 +186,7 @@ class AcpAgent:
 
     async def connect(self, turn: int) -> Link:
         """The agent, running and in a session, for `turn`; nothing is done where it is. Raises `LinkError`."""
-        if self._link is not None and not self._link.connection.closed:
+        if self._link is not None and self._is_running:
             return self._link
         await self._drop()
         try:
@@ -191,6 +200,20 @@ class AcpAgent:
             await to_its_end(self._drop())
             raise
         return link
+
+    @property
+    def _is_running(self) -> bool:
+        return self._link is not None and not self._link.connection.closed
+
+    async def _look_before_start(self) -> None:
+        """So that what the agent does as it starts can be told from what was there, in a workspace that is looked at
+        in a moment. In a larger one nobody waits: there it counts as what was there."""
+        if self._taking_up is None:
+            await self.take_up()
+        assert self._taking_up is not None
+        await asyncio.wait({self._taking_up}, timeout=_FIRST_LOOK_SECONDS)
+        if self._taking_up.done() and self._taking_up.exception() is None:
+            await self._watch.refresh()
 
     async def _started(self) -> Link:
         options = self._options
