@@ -7,6 +7,8 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from redline.changes.compare import blob_id
 from redline.changes.record import FileChange
 from redline.sessions.redaction import Redactor
@@ -15,6 +17,7 @@ from redline.workspace.observe import Found, Observer, Sweep
 from redline.workspace.store import ByteStore
 
 SESSION = "s1"
+BOTH = pytest.mark.parametrize("in_git", [True, False], ids=["git", "no git"])
 
 
 @dataclass
@@ -92,3 +95,13 @@ def git(folder: Path, *arguments: str) -> str:
         cwd=folder, env=environment, check=True, capture_output=True, text=True,
     )  # fmt: skip
     return done.stdout
+
+
+async def ready(seen: Sighted, *, in_git: bool = True) -> Sighted:
+    """Looked at once, with nothing found yet."""
+    if in_git:
+        seen.repository()
+    await seen.begin()
+    assert seen.first.limited is None
+    assert seen.first.found == []
+    return seen
