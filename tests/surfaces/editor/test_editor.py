@@ -393,3 +393,18 @@ def test_nothing_that_takes_time_to_load_is_loaded_before_initialize_is_answered
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume"])
+async def test_an_open_session_is_taken_up_in_its_own_folder_only(place: Place, method: str) -> None:
+    other = place.folder / "other"
+    other.mkdir()
+    (place.folder / "link").symlink_to(place.workspace)
+    async with place.editor("--model", place.script([{"text": "One."}], [{"text": "Two."}])) as editor:
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        with pytest.raises(Refused, match="works in"):
+            await editor.ask(method, sessionId=session, cwd=str(other), mcpServers=[])
+        await editor.ask(method, sessionId=session, cwd=str(place.folder / "link"), mcpServers=[])
+        await editor.prompt(session)
+        assert editor.held[session].text["agent"].endswith("Two.")

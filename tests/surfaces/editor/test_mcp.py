@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from surfaces.editor.editor_client import Place, allow, call, diffs, make_place, said
+from surfaces.editor.editor_client import Place, allow, call, diffs, make_place, said, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,3 +104,23 @@ async def test_a_server_without_its_command_or_address_is_said_to_lack_it(place:
         told = editor.held[answer["sessionId"]].text["agent"]
         assert "The MCP server 'junk' cannot be used: its command is missing. " in told
         assert "The MCP server 'web' cannot be used: its url is missing. " in told
+
+
+async def test_other_servers_of_a_later_load_are_used_but_not_in_the_middle_of_a_turn(place: Place) -> None:
+    script = place.script(*[[{"call": [call("my_notes_note", text="hello")]}, {"text": "Done."}] for _ in range(3)])
+    renamed = {**STDIO, "env": [{"name": "NOTER", "value": "Eve"}]}
+    async with place.editor("--model", script) as editor:
+        editor.serve["session/request_permission"] = lambda _: None
+        answer = await editor.ask("session/new", cwd=str(place.workspace), mcpServers=[STDIO])
+        session = answer["sessionId"]
+        turn = await editor.begin("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Go on."}])
+        await until(lambda: editor.asked)
+        await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[renamed])
+        await until(lambda: "MCP_SERVERS" in editor.held[session].text["agent"])
+        await editor.send({"id": editor.asked[0]["id"], "result": allow("allow_once")({})})
+        await turn
+        assert "Noted for Ada" in said([*editor.held[session].calls.values()][-1]["content"])
+        editor.serve["session/request_permission"] = allow("allow_once")
+        await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[renamed])
+        await editor.prompt(session)
+        assert "Noted for Eve" in said([*editor.held[session].calls.values()][-1]["content"])

@@ -1,15 +1,16 @@
-"""The end of a turn as `session/prompt` is answered."""
+"""The end of a turn as `session/prompt` is answered, and the faults of an agent in the protocol's words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from redline.protocol.connection import INTERNAL_ERROR, RpcError
+from redline.protocol.connection import AUTH_REQUIRED, INTERNAL_ERROR, RpcError
 from redline.transcript.rows import TurnEndRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from redline.agents.acp.link import LinkError
     from redline.agents.agent import Stop
     from redline.transcript.rows import AnyRow
 
@@ -35,6 +36,14 @@ def stop_reason(stop: Stop) -> str:
 def failure(stop: Stop) -> RpcError:
     told = " ".join(part for part in (stop.message, stop.remedy) if part)
     return RpcError(INTERNAL_ERROR, told, {"code": stop.code, "message": stop.message, "remedy": stop.remedy})
+
+
+def error_of(problem: LinkError) -> RpcError:
+    """A fault of the agent, as the editor is told: in the agent's own words, where it has given any."""
+    if isinstance(problem.__cause__, RpcError):
+        return problem.__cause__
+    code = AUTH_REQUIRED if problem.code == "AUTH_REQUIRED" else INTERNAL_ERROR
+    return RpcError(code, f"{problem.message} {problem.remedy}".strip(), {"code": problem.code})
 
 
 def _usage(rows: Sequence[AnyRow]) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from typing import Any
 
 from redline.agents.acp.bulk import Stored, slimmed, whole
 from redline.protocol.connection import INVALID_PARAMS, RpcError
-from redline.surfaces.editor.kept import image
 
 Keep = Callable[[bytes], Awaitable[str | None]]
 """Puts the bytes of an image into the session's store; its blob id, or None where it is too large to be kept."""
@@ -134,3 +133,9 @@ def _sent(block: Mapping[str, Any], stored: Stored) -> dict[str, Any]:
         rest = {name: value for name, value in block.items() if name not in ("blob", "bytes", "media_type")}
         return {**rest, "data": data, "mimeType": str(block.get("media_type", "image/png"))}
     return dict(whole(block, stored))
+
+
+def image(blob: str, stored: Stored) -> str | None:
+    """An image's bytes as the protocol has them; None: they are not kept any more."""
+    data = stored(blob) if blob else None
+    return None if data is None else base64.b64encode(data).decode("ascii")

@@ -14,7 +14,7 @@ from redline.agents.acp.bulk import Lost, whole
 from redline.agents.acp.normalise import FURTHER
 from redline.changes.acp import to_locations
 from redline.surfaces.editor import words
-from redline.surfaces.editor.kept import image
+from redline.surfaces.editor.blocks import image
 from redline.views import DiffCall, DiffResult, GenericCall, TerminalCall, TerminalResult
 
 if TYPE_CHECKING:

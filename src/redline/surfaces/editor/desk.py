@@ -15,8 +15,8 @@ from redline.files.local import LocalFiles
 from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError
 from redline.sessions.store import StoreError, Summary
 from redline.surfaces.editor.lobby import names_session
+from redline.surfaces.editor.opening import begin, files_of
 from redline.surfaces.editor.screen import NAME
-from redline.surfaces.editor.session import EditorSession, files_of
 
 if TYPE_CHECKING:
     from redline.files.seam import Files
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from redline.surfaces.editor.backing import Backing
     from redline.surfaces.editor.greeting import Abilities
     from redline.surfaces.editor.screen import Wire
+    from redline.surfaces.editor.session import EditorSession
 
 _log = logging.getLogger(__name__)
 PAGE = 50
@@ -49,7 +50,7 @@ class Desk:
                 workspace, backing.agent, model=backing.model, surface=NAME, more=backing.facts
             )
             try:
-                session = await EditorSession.begin(
+                session = await begin(
                     backing, opened, workspace, self._files(local, opened), self._wire, self._abilities, params
                 )
             except RpcError:
@@ -176,17 +177,19 @@ class Desk:
     async def _take_up(self, params: Mapping[str, Any]) -> EditorSession:
         name, workspace, backing = _session_name(params), folder(params), self._backing
         async with self._opening:
-            if name in self._open:
-                return self._open[name]
             with _told():
                 summary = await backing.archive.summary(name)
                 own = _own_folder(summary, workspace)
+                if name in self._open and await self._open[name].goes_on_with(params):
+                    return self._open[name]
+                if name in self._open:
+                    await self._open.pop(name).close()
                 if summary.agent != backing.agent:
                     raise RpcError(INVALID_PARAMS, f"Session {name} is one of the agent {summary.agent!r}.")
                 local = LocalFiles([own])
                 opened = await backing.archive.resume(name, local)
                 files = self._files(local, opened)
-                session = await EditorSession.begin(backing, opened, own, files, self._wire, self._abilities, params)
+                session = await begin(backing, opened, own, files, self._wire, self._abilities, params)
             self._open[name] = session
             return session
 

@@ -56,7 +56,7 @@ class Lobby:
     async def greet(self, abilities: Abilities) -> dict[str, Any]:
         """The agent's own answer to `initialize`, with what the log adds to it. Raises `RpcError`."""
         from redline.agents.acp.link import Link, LinkError
-        from redline.surfaces.editor.proxied import error_of
+        from redline.surfaces.editor.answers import error_of
 
         try:
             self._link = link = await Link.open(self.command, Path.cwd(), self, environment=self.environment)

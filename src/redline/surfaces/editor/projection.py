@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp.bulk import is_whole, whole
-from redline.agents.acp.normalise import CONTENT, UPDATE
 from redline.surfaces.editor import call, words
 from redline.surfaces.editor.blocks import sent_blocks
+from redline.surfaces.editor.spoken import CHUNKS, Update, chunk, entry, noted, remark, sent
 from redline.transcript.rows import (
     AgentRow,
     FoundRow,
@@ -32,20 +32,14 @@ if TYPE_CHECKING:
     from redline.agents.acp.bulk import Stored
     from redline.transcript.rows import AnyRow, SessionState
 
-Update = dict[str, Any]
-"""The `update` of a `session/update`."""
-
 LIVE_TERMINAL = 16 * 1024
 """Characters of a command's output that are shown while it runs. Less than what is kept of the beginning of a long one,
 so that the end can join on."""
-_PRIORITIES = ("high", "medium", "low")
-_PLAN_STATUSES = ("pending", "in_progress", "completed")
 _STATES = {
     "mode": ("current_mode_update", "currentModeId"),
     "options": ("config_option_update", "configOptions"),
     "commands": ("available_commands_update", "availableCommands"),
 }
-_CHUNKS = {"agent": "agent_message_chunk", "thought": "agent_thought_chunk"}
 
 
 @dataclass(slots=True)
@@ -117,7 +111,7 @@ class Projection:
         if new <= 0:
             return []
         known.sent = known.streamed
-        return [_chunk(_CHUNKS.get(kind, _CHUNKS["agent"]), text[-new:], row)]
+        return [chunk(CHUNKS.get(kind, CHUNKS["agent"]), text[-new:], row)]
 
     def rows(self, rows: Sequence[AnyRow], workspace: str) -> list[Update]:
         return [update for row in rows for update in self._row(row, workspace)]
@@ -140,13 +134,13 @@ class Projection:
             case PlanRow():
                 return [] if self._is_told_by_agent else [self._plan(row)]
             case NoticeRow():
-                return [_remark(row.id, row.level, words.told(row.problem))] if self._first(row.id) else []
+                return [remark(row.id, row.level, words.told(row.problem))] if self._first(row.id) else []
             case TurnEndRow():
                 if row.error is None or not self._first(row.id):
                     return []
-                return [_remark(row.id, "error", words.told(row.error))]
+                return [remark(row.id, "error", words.told(row.error))]
             case OtherRow() if isinstance(row.update, Mapping) and not self._is_told_by_agent:
-                return [_sent(whole(row.update, self._stored), row.update)] if self._first(row.id) else []
+                return [sent(whole(row.update, self._stored), row.update)] if self._first(row.id) else []
         return []
 
     def _first(self, row: str) -> bool:
@@ -160,16 +154,16 @@ class Projection:
         chunks: list[Update] = []
         for mark in (mark for mark in row.marks if mark.end > first):
             before, marked = row.text[first : mark.start], row.text[max(first, mark.start) : mark.end]
-            chunks += [_chunk(_CHUNKS[row.kind], before, row.id)] if before else []
-            chunks.append(_noted(_chunk(_CHUNKS[row.kind], marked, row.id), whole(mark.meta, self._stored)))
+            chunks += [chunk(CHUNKS[row.kind], before, row.id)] if before else []
+            chunks.append(noted(chunk(CHUNKS[row.kind], marked, row.id), whole(mark.meta, self._stored)))
             first = mark.end
-        return [*chunks, _chunk(_CHUNKS[row.kind], row.text[first:], row.id)] if row.text[first:] else chunks
+        return [*chunks, chunk(CHUNKS[row.kind], row.text[first:], row.id)] if row.text[first:] else chunks
 
     def _plan(self, row: PlanRow) -> Update:
-        sent = whole(row.sent, self._stored)
-        if isinstance(sent, Mapping) and is_whole(sent):
-            return dict(sent)
-        return {"sessionUpdate": "plan", "entries": [_entry(one) for one in row.entries]}
+        own = whole(row.sent, self._stored)
+        if isinstance(own, Mapping) and is_whole(own):
+            return dict(own)
+        return {"sessionUpdate": "plan", "entries": [entry(one) for one in row.entries]}
 
     def _user(self, row: UserRow) -> list[Update]:
         blocks = sent_blocks(row.content, self._stored)
@@ -265,43 +259,3 @@ class Projection:
 def _update(row: ToolRow, fields: dict[str, Any], meta: dict[str, Any]) -> Update:
     update = {"sessionUpdate": "tool_call_update", "toolCallId": call.identity(row), **fields}
     return {**update, "_meta": meta} if meta else update
-
-
-def _chunk(word: str, text: str, message: str) -> Update:
-    return {"sessionUpdate": word, "content": {"type": "text", "text": text}, "messageId": message}
-
-
-def _remark(row: str, level: str, text: str) -> Update:
-    """Redline's own word among the agent's: a quotation, since the protocol has no notice."""
-    mark = {"info": "ℹ", "warning": "⚠", "error": "✖"}.get(level, "⚠")
-    update = _chunk(_CHUNKS["agent"], f"\n\n> {mark} {words.line(text)}\n\n", row)
-    return {**update, "_meta": {"redline": {"notice": level}}}
-
-
-def _noted(chunk: Update, meta: Any) -> Update:
-    """With what the agent's own message held beside the text."""
-    if not isinstance(meta, Mapping):
-        return {**chunk, "_meta": meta}
-    own = {name: value for name, value in meta.items() if name not in (CONTENT, UPDATE)}
-    beside = meta.get(CONTENT, {})
-    content = dict(beside) if "type" in beside else {**chunk["content"], **beside}
-    return {**chunk, **meta.get(UPDATE, {}), "content": content, **({"_meta": own} if own else {})}
-
-
-def _sent(update: Any, logged: Mapping[str, Any]) -> Update:
-    """What an agent sent, or as much of it as is kept."""
-    if is_whole(update):
-        return dict(update)
-    kind = str(logged.get("sessionUpdate"))
-    if not kind.endswith("_chunk"):
-        return dict(update)
-    return {"sessionUpdate": kind, "content": {"type": "text", "text": "(a part of the message that is not kept)"}}
-
-
-def _entry(entry: Mapping[str, str]) -> dict[str, Any]:
-    priority, status = entry.get("priority", ""), entry.get("status", "")
-    return {
-        "content": entry.get("content", ""),
-        "priority": priority if priority in _PRIORITIES else "medium",
-        "status": status if status in _PLAN_STATUSES else "pending",
-    }

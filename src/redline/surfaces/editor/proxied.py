@@ -12,12 +12,11 @@ from redline.agents.acp.agent import AcpAgent, AcpFactory, AcpOptions
 from redline.agents.acp.link import LinkError
 from redline.agents.acp.normalise import State
 from redline.protocol.connection import (
-    AUTH_REQUIRED,
     INTERNAL_ERROR,
     ConnectionClosed,
     RpcError,
 )
-from redline.surfaces.editor.answers import failure, stop_reason
+from redline.surfaces.editor.answers import error_of, failure, stop_reason
 from redline.surfaces.editor.lobby import names_session
 
 if TYPE_CHECKING:
@@ -29,14 +28,6 @@ if TYPE_CHECKING:
 
 BESIDE: ContextVar[Mapping[str, Any]] = ContextVar("beside", default=MappingProxyType({}))
 """What the editor's request for the running turn holds beside the prompt itself."""
-
-
-def error_of(problem: LinkError) -> RpcError:
-    """A fault of the agent, as the editor is told: in the agent's own words, where it has given any."""
-    if isinstance(problem.__cause__, RpcError):
-        return problem.__cause__
-    code = AUTH_REQUIRED if problem.code == "AUTH_REQUIRED" else INTERNAL_ERROR
-    return RpcError(code, f"{problem.message} {problem.remedy}".strip(), {"code": problem.code})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +84,11 @@ class ProxiedAgent(AcpAgent):
         except LinkError as problem:
             await self._drop()
             raise error_of(problem) from problem
+
+    @property
+    def can_go_on(self) -> bool:
+        """Another process of the agent can take up its session."""
+        return self._link is not None and (self._link.can_load or self._link.can_resume)
 
     def beside(self, params: Mapping[str, Any]) -> None:
         """What the request for the next turn of this task holds, beside the prompt, goes with it."""

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from redline.agents.acp.bulk import is_whole, whole
-from redline.agents.builtin.agent import BuiltinAgent, BuiltinFactory
 from redline.gateway.conversation import CANCELLED, Conversation
 from redline.protocol.connection import INVALID_PARAMS, RpcError
 from redline.sessions.gate import GateError
@@ -19,27 +16,26 @@ from redline.surfaces.editor.answers import answer
 from redline.surfaces.editor.blocks import logged_blocks, raw_blocks
 from redline.surfaces.editor.buffers import EditorFiles
 from redline.surfaces.editor.screen import NAME, EditorSurface
-from redline.surfaces.editor.settings import APPROVALS, Settings
+from redline.surfaces.editor.settings import Settings
 from redline.transcript.rows import TurnEndRow
 
 if TYPE_CHECKING:
-    from redline.agents.agent import Agent, AgentFactory, Host, Stop
-    from redline.files.local import LocalFiles
+    from redline.agents.agent import Stop
     from redline.files.seam import Files
     from redline.gateway.archive import OpenSession
-    from redline.gateway.permissions import Approval
-    from redline.sessions.log import SessionLog
-    from redline.surfaces.editor.backing import Backing
-    from redline.surfaces.editor.greeting import Abilities
-    from redline.surfaces.editor.proxied import ProxiedAgent, ProxiedFactory
+    from redline.surfaces.editor.proxied import ProxiedAgent
     from redline.surfaces.editor.screen import Wire
 
 _AFTER_SECONDS = 0.05
+_SAME_SERVERS = (
+    "The session stays open with the MCP servers that it has.",
+    "Close it and load it again to give it the new ones.",
+)
 _LATER = "Load the session to see how it ended. Questions that nobody can answer count as no."
 
 
 class EditorSession:
-    """Made by `begin`."""
+    """Made by `opening.begin`."""
 
     def __init__(
         self,
@@ -50,6 +46,7 @@ class EditorSession:
         proxied: ProxiedAgent | None,
         settings: Settings | None,
         files: Files,
+        servers: object,
     ) -> None:
         self.id = opened.log.session
         self.conversation = conversation
@@ -57,6 +54,8 @@ class EditorSession:
         """Somebody else's agent, if it is one that works here."""
         self._settings = settings
         self._files = files
+        self._servers = servers
+        """The MCP servers that were handed over for it, as they were."""
         self._opened = opened
         self._surface = surface
         self._wire = wire
@@ -65,54 +64,6 @@ class EditorSession:
             proxied.editor.shown, proxied.editor.titled = self._subscription.idle, surface.given
         self._turns: set[asyncio.Task[Stop]] = set()
         self._aside: set[asyncio.Task[None]] = set()
-
-    @classmethod
-    async def begin(
-        cls,
-        backing: Backing,
-        opened: OpenSession,
-        workspace: Path,
-        files: Files,
-        wire: Wire,
-        abilities: Abilities,
-        params: Mapping[str, Any],
-    ) -> EditorSession:
-        """Take up a session, new or resumed; its lease is given back where that fails. `params`: of the request."""
-        made: list[Agent] = []
-
-        def make(*, log: SessionLog, host: Host, workspace: Path) -> Agent:
-            made.append(factory(log=log, host=host, workspace=workspace))
-            return made[0]
-
-        try:
-            factory = backing.factory(opened, files)
-            if backing.foreign:
-                factory = _proxied_factory(factory, wire, params, abilities)
-            elif isinstance(factory, BuiltinFactory):
-                factory = replace(factory, servers=_servers(params))
-            conversation = await Conversation.begin(
-                opened, make, files=files, workspace=workspace, present=backing.present, approval=backing.approval
-            )
-            if isinstance(files, EditorFiles):
-                files.notice = conversation.notice
-            proxied = await _opened(made[0], conversation) if backing.foreign else None
-            chosen = conversation.transcript.state.approval
-            if chosen in APPROVALS:
-                conversation.permissions.approval = cast("Approval", chosen)
-        except BaseException:
-            opened.close()
-            raise
-        session = opened.log.session
-
-        def stored(blob: str) -> bytes | None:
-            return opened.store.get(session, blob)
-
-        surface = EditorSurface(wire, session, str(workspace), abilities, stored)
-        if proxied is not None:
-            surface.passes_on(proxied.questions.open, opened.redactor)
-        surface.know(conversation.transcript.state)
-        settings = Settings(conversation, made[0]) if isinstance(made[0], BuiltinAgent) else None
-        return cls(opened, conversation, surface, wire, proxied, settings, files)
 
     # Turns.
 
@@ -188,6 +139,17 @@ class EditorSession:
 
     # The past, and the end.
 
+    async def goes_on_with(self, params: Mapping[str, Any]) -> bool:
+        """Whether it stays open for another request to take it up. False: that hands over other MCP servers, and the
+        session is to be opened anew with them. Where that would cost a turn, or the agent its memory, it is not."""
+        wanted = params.get("mcpServers")
+        if not wanted or wanted == self._servers:
+            return True
+        stays = bool(self._turns) or (self.proxied is not None and not self.proxied.can_go_on)
+        if stays:
+            await self.conversation.notice("MCP_SERVERS", *_SAME_SERVERS)
+        return stays
+
     async def replay(self) -> None:
         """Tell the whole session, as its rows are now."""
         await self._subscription.idle()
@@ -262,51 +224,3 @@ class EditorSession:
 
     async def _tell(self, *updates: dict[str, Any]) -> None:
         await self._surface.tell(updates)
-
-
-def _servers(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    listed = params.get("mcpServers")
-    if listed is None:
-        return []
-    if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
-        raise RpcError(INVALID_PARAMS, f"mcpServers is no list of objects: {str(listed)[:200]}")
-    return listed
-
-
-def _proxied_factory(
-    factory: AgentFactory, wire: Wire, params: Mapping[str, Any], abilities: Abilities
-) -> ProxiedFactory:
-    from redline.agents.acp.agent import AcpFactory
-    from redline.surfaces.editor.lobby import declared
-    from redline.surfaces.editor.proxied import ProxiedFactory
-
-    assert isinstance(factory, AcpFactory)
-    more = {name: value for name, value in params.items() if name not in ("cwd", "sessionId")}
-    return ProxiedFactory(factory, wire, more, declared(abilities), abilities.beside or {})
-
-
-async def _opened(agent: Agent, conversation: Conversation) -> ProxiedAgent:
-    """The foreign agent, running. One that cannot take up a session of before leaves that readable; a new session needs
-    it."""
-    from redline.surfaces.editor.proxied import ProxiedAgent
-
-    assert isinstance(agent, ProxiedAgent)
-    turn = conversation.transcript.state.turn
-    try:
-        await agent.open(turn + 1)
-    except RpcError as problem:
-        if not turn:
-            await conversation.close("the agent did not start")
-            raise
-        await conversation.notice("AGENT_START", problem.message, "The session can be read. A prompt tries it again.")
-    return agent
-
-
-def files_of(local: LocalFiles, opened: OpenSession, wire: Wire, abilities: Abilities) -> Files:
-    """The editor's buffers where it offers both reading and writing them, else the disk alone."""
-    if not abilities.buffers:
-        return local
-    session = opened.log.session
-    files = EditorFiles(local, wire, session, lambda blob: opened.store.get(session, blob))
-    opened.log.subscribe(files.hear)
-    return files
