@@ -10,7 +10,7 @@ import pytest
 
 from gateway.parlour import Screen, never, until
 from redline.surfaces.chat.parts import File, Message
-from redline.surfaces.chat.platform import Pace, Place
+from redline.surfaces.chat.platform import Pace, Place, Refused
 from surfaces.chat.channel import Channel
 from surfaces.chat.office import ADA, MALLORY, Setting, call, house, scripted, step
 
@@ -497,6 +497,21 @@ async def test_places_that_nobody_uses_are_let_go_and_taken_up_again(
         await desk.heard(Place("C0"), "again", ADA)
         await _turn_over(channel, 2)
         assert len(await at.gateway.archive.list()) == 4
+
+
+async def test_in_a_place_that_is_gone_nobody_is_waited_for(tmp_path: Path) -> None:
+    async with house(tmp_path, scripted(tmp_path, _EDIT), approval="ask") as at:
+        (at.workspace / "a.py").write_text("old\n")
+        channel = _channel()
+        channel.answers = [Refused("channel_not_found")] * 10_000
+        desk = await at.desk(channel)
+        await desk.heard(HERE, "change it", ADA)
+        await until(lambda: at.events("permission/answered"))
+        (answered,) = await at.events("permission/answered")
+        assert (answered.data["outcome"], answered.data["by"]) == ("unavailable", "nobody")
+        await until(lambda: at.events("turn/ended"))
+        assert channel.stands == {}
+        assert (at.workspace / "a.py").read_text() == "old\n"
 
 
 async def test_what_is_prompted_elsewhere_shows_here_with_its_prompt(tmp_path: Path) -> None:

@@ -53,6 +53,8 @@ class Flow:
     """Was being sent when an earlier process ended, so nobody knows whether it stands there."""
     unplain: set[tuple[str, int]] = field(default_factory=set)
     """Refused as plain text, too."""
+    lost: Callable[[], None] | None = None
+    """Called where the platform takes nothing of it: the place is gone."""
     served: int = 0
 
 

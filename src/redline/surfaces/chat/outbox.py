@@ -60,9 +60,16 @@ class Outbox:
         self._task = asyncio.get_running_loop().create_task(self._work())
 
     def show(
-        self, begun: Begun, pages: Callable[[], Sequence[Page]], *, urgent: bool = False, final: bool = False
+        self,
+        begun: Begun,
+        pages: Callable[[], Sequence[Page]],
+        *,
+        urgent: bool = False,
+        final: bool = False,
+        lost: Callable[[], None] | None = None,
     ) -> None:
-        """What a flow should show. Returns at once; a later call for the same flow replaces an earlier one."""
+        """What a flow should show. Returns at once; a later call for the same flow replaces an earlier one. `lost` is
+        called where the platform takes nothing of it, such as in a thread that is gone."""
         flow = self._flows.get(begun.flow)
         if flow is None:
             flow = self._flows[begun.flow] = Flow(begun, pages)
@@ -71,7 +78,7 @@ class Outbox:
                 flow.posts = self._places.posts(begun.flow)
                 flow.unsure = frozenset(key for key, post in flow.posts.items() if post.posted is None)
         flow.pages, flow.dirty = pages, True
-        flow.urgent, flow.final = urgent, final
+        flow.urgent, flow.final, flow.lost = urgent, final, lost
         self._idle.clear()
         self._wake.set()
 
@@ -278,6 +285,8 @@ class Outbox:
         else:
             flow.final = True
             self._stands(flow)
+            if flow.lost is not None:
+                flow.lost()
 
     def _hold(self, seconds: float) -> None:
         self._not_before = max(self._not_before, asyncio.get_running_loop().time() + seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from redline.surfaces.chat import rows as made_from
@@ -64,6 +64,8 @@ class Question:
     flow: Begun
     settled: str = ""
     """What stands where the buttons were; empty: it is open."""
+    lost: asyncio.Event = field(default_factory=asyncio.Event)
+    """The place takes no message any more, so nobody can answer here."""
     late: str = ""
     """Once the time for an answer here was over: for how long nobody answered."""
 
@@ -135,10 +137,15 @@ class Screen:
         if (turn := self._turns.get(request.turn)) is not None:
             self._draw_turn(turn)
         try:
-            await asyncio.sleep(self._answer_seconds)
+            await asyncio.wait_for(question.lost.wait(), self._answer_seconds)
+        except TimeoutError:
+            pass
         except asyncio.CancelledError:
             self.questions.pop(token, None)
             raise
+        else:
+            self.questions.pop(token, None)
+            return None
         question.late = f"Nobody answered within {_span(self._answer_seconds)}"
         turn = self._turns.get(request.turn)
         if turn is None or not turn.begun.typed:
@@ -254,11 +261,19 @@ class Screen:
             replace(part, settled=question.settled or part.settled) if isinstance(part, Buttons) else part
             for part in question.parts
         ]
-        self._post(question.flow, lambda: parts, final=bool(question.settled))
+        self._post(question.flow, lambda: parts, final=bool(question.settled), lost=question.lost.set)
 
-    def _post(self, begun: Begun, parts: Callable[[], list[Part]], *, urgent: bool = True, final: bool = True) -> None:
+    def _post(
+        self,
+        begun: Begun,
+        parts: Callable[[], list[Part]],
+        *,
+        urgent: bool = True,
+        final: bool = True,
+        lost: Callable[[], None] | None = None,
+    ) -> None:
         platform = self._platform
-        self._outbox.show(begun, lambda: paginate(parts(), platform.measure), urgent=urgent, final=final)
+        self._outbox.show(begun, lambda: paginate(parts(), platform.measure), urgent=urgent, final=final, lost=lost)
 
     def _begun(self, name: str, turn: int = 0) -> Begun:
         flow = f"{self.name}/{self.place.channel}/{self.place.thread}/{self.room.session}/{name}"
