@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from files.mutations import names
 from redline.files.error import FileError
 from redline.files.local import LocalFiles
 from redline.files.seam import Delete, EditText, Move, Replace, Target, Write
@@ -18,10 +19,6 @@ async def refusal(files: LocalFiles, path: str) -> FileError:
     assert caught.value.message
     assert caught.value.remedy
     return caught.value
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(entry.name for entry in folder.iterdir())
 
 
 class TestOutside:
