@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 41))
 NEW = TEXT.replace("line 20\n", "line twenty\n")
+BOTH = NEW.replace("line 30\n", "line thirty\n")
+SECOND = TEXT.replace("line 30\n", "line thirty\n")
 CRLF = TEXT.replace("\n", "\r\n")
 WRITE = {"write": "a.txt", "text": NEW}
 PATCH = "--- a/a.txt\n+++ b/a.txt\n@@ -19,3 +19,3 @@\n line 19\n-line 20\n+line twenty\n line 21\n"
@@ -266,6 +268,18 @@ AGENTS = {
          update("subb", status="in_progress", content=[{"type": "diff", "path": "{w}/b.txt", "newText": "b\n"}]),
          done("subb"), done("cell")],
         calls={"suba": [ONE_LINE], "subb": [("add", "b.txt", 1, 0)]},
+    ),
+    "two edits of one file at once, both written by the client": Agent(
+        [edit("one", "a.txt", "line 20", "line twenty"), edit("two", "a.txt", "line 30", "line thirty"),
+         {"call": "fs/write_text_file", "params": {"path": "{w}/a.txt", "content": SECOND}},
+         {"call": "fs/write_text_file", "params": {"path": "{w}/a.txt", "content": BOTH}}, done("one"), done("two")],
+        calls={"one": [ONE_LINE], "two": [ONE_LINE]},
+    ),
+    "the same, of which only the file is told": Agent(
+        [*(start(name, title="Edit", kind="edit", locations=[{"path": "{w}/a.txt"}]) for name in ("one", "two")),
+         {"call": "fs/write_text_file", "params": {"path": "{w}/a.txt", "content": NEW}},
+         {"call": "fs/write_text_file", "params": {"path": "{w}/a.txt", "content": BOTH}}, done("one"), done("two")],
+        calls={"one": [ONE_LINE], "two": [ONE_LINE]},
     ),
     "every call ended at once": Agent(
         [*(edit(f"c{number}", f"f{number}.txt", None, f"{number}\n") for number in range(8)),

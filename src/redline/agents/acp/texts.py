@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp.call import ForeignCall, Step
 from redline.agents.acp.places import absolute, key
+from redline.changes.compare import describe
 from redline.files.error import FileError
 from redline.files.seam import Blob, Files, Outcome, Target, Write
 from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
@@ -101,7 +103,7 @@ class Texts:
         return content
 
     async def _apply(self, target: Target, content: str) -> None:
-        call, made_up = self._call_for(target), False
+        call, made_up = await self._call_for(target, content), False
         if call is None:
             call, made_up = self._calls.own(f"Write {target.path.name}", "edit", str(target.path)), True
         if not call.told:
@@ -141,7 +143,7 @@ class Texts:
                 call.warnings += one.outcome.notes
                 await self._calls.landing.land(call, _step(one))
 
-    def _call_for(self, target: Target) -> ForeignCall | None:
+    async def _call_for(self, target: Target, content: str) -> ForeignCall | None:
         """The open call that means to change the file, or names it, or the only one that may change any."""
         running = [call for call in self._calls.of_turn() if not call.closed and call.may_run]
         paths = {str(target.real), key(str(target.path))}
@@ -149,13 +151,26 @@ class Texts:
             [call for call in running if paths & {key(path) for path in call.evidence.intended}],
             [call for call in running if paths & {key(path) for path in call.evidence.named}],
         ):
+            if len(fitting) > 1:
+                fitting = await self._likeliest(fitting, target, content)
             if fitting:
-                return fitting[0] if len(fitting) == 1 else next((c for c in fitting if c.ended is None), fitting[0])
+                return next((call for call in fitting if call.ended is None), fitting[0])
         able = [call for call in running if call.ended is None and (call.evidence.is_shell or call.is_open_ended)]
         for fitting in ([call for call in able if call.titles([target.path.name])], able):
             if len(fitting) == 1:
                 return fitting[0]
         return None
+
+    async def _likeliest(self, calls: list[ForeignCall], target: Target, content: str) -> list[ForeignCall]:
+        """Of several calls on one file: those that told this change and have not made theirs yet, as far as any is
+        such."""
+        outcome = await self._files.preview(target, Write(content))
+        before, after = (side.data if side is not None else b"" for side in (outcome.before, outcome.after))
+        if before is not None and after is not None:
+            change = await asyncio.to_thread(describe, str(target.path), before, after)
+            calls = [call for call in calls if call.foretold(Step(change, None, None))] or calls
+        paths = {str(target.real), key(str(target.path))}
+        return [call for call in calls if not any(paths & step.paths for step in call.steps)] or calls
 
     def _path(self, params: Mapping[str, Any]) -> str:
         path = params.get("path")
