@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from redline.surfaces.chat.cards import short
+from redline.surfaces.visible import visible
 from surfaces.chat.office import call, step
 
 TURNS = [
@@ -39,3 +41,27 @@ FILES = [
     ("turn 2 file", "__init__.py.diff", [b"+two = 2"]),
 ]
 """With the name of the file that is shown, and what is in it."""
+
+ODD = [
+    "👩\u200d💻.py",
+    "שלום عالم.txt",
+    "a\u202egnp.exe",
+    "`x` ```y.md",
+    "*b*_c_~~d~~||e||.md",
+    "<@U1> <!channel> @everyone.md",
+    "# h > q.md",
+    "-- x.md",
+    "e\u0301" * 20 + ".md",
+    "n" * 200 + ".md",
+]
+"""Names that a platform or a terminal could take for something else."""
+
+ODD_TURN = [
+    *(step("", call("write", path=name, content=f"number {number}.\n")) for number, name in enumerate(ODD)),
+    step("Done."),
+]
+
+
+def shown(name: str) -> str:
+    """As its card shows it, on one line."""
+    return short(visible(name))

@@ -14,7 +14,7 @@ from gateway.parlour import until
 from redline.gateway.roster import GatewayError
 from redline.surfaces.chat.platform import Pace
 from redline.surfaces.discord.surface import DiscordAccess, DiscordSurface
-from surfaces.chat.asking import FILES, FORMS, TURNS
+from surfaces.chat.asking import FILES, FORMS, ODD, ODD_TURN, TURNS, shown
 from surfaces.chat.office import call, house, scripted, step
 from surfaces.discord.loopback import FILE_LIMIT, Loopback, loopback, texts
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from surfaces.chat.asking import FILES, FORMS, TURNS
+    from surfaces.chat.asking import FILES, FORMS, ODD, ODD_TURN, TURNS, shown
 from surfaces.chat.office import House
 
 QUICK = Pace(gap=0.0, burst=1000, refill=0.001)
@@ -62,12 +62,12 @@ async def test_changes_are_shown_again_in_each_form(tmp_path: Path) -> None:
             if number < 3:
                 there.type("go on", there.posted[0].channel_id)
         place = there.posted[0].channel_id
-        for typed, shown in FORMS:
+        for typed, said in FORMS:
             before = {one.id for one in there.posted}
             there.type(f"!diff {typed}", place)
             await until(lambda before=before: len(there.posted) > len(before))
             (new,) = [one for one in there.posted if one.id not in before]
-            assert shown in re.sub(r"\\(\W|_)", r"\1", "\n".join(texts(new.components))), typed
+            assert said in _unescaped("\n".join(texts(new.components))), typed
         for typed, name, held in FILES:
             before_files = len(there.files())
             there.type(f"!diff {typed}", place)
@@ -75,6 +75,24 @@ async def test_changes_are_shown_again_in_each_form(tmp_path: Path) -> None:
             found, content = there.files()[-1]
             assert found == name
             assert all(one in content for one in held)
+
+
+async def test_odd_names_stand_as_they_are_and_find_their_change(tmp_path: Path) -> None:
+    async with loopback() as there, house(tmp_path, scripted(tmp_path, ODD_TURN)) as at, connected(at, there):
+        there.mention("go")
+        await until(lambda: "Turn 1 done" in there.said())
+        place = there.posted[0].channel_id
+        for number, name in enumerate(ODD):
+            assert f"Created {shown(name)}  \u22120 +1 · applied" in _unescaped(there.said())
+            before = {one.id for one in there.posted}
+            there.type(f"!diff {shown(name)}", place)
+            await until(lambda before=before: len(there.posted) > len(before))
+            (new,) = [one for one in there.posted if one.id not in before]
+            assert f"+number {number}." in "\n".join(texts(new.components)), name
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\([^0-9A-Za-z\s])", r"\1", text)
 
 
 @pytest.mark.parametrize("lines", [3, 3000], ids=["in the message", "as an attachment"])

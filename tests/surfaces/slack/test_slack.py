@@ -15,7 +15,7 @@ from gateway.parlour import until
 from redline.gateway.roster import GatewayError
 from redline.surfaces.chat.platform import Pace
 from redline.surfaces.slack.surface import SlackAccess, SlackSurface, plain
-from surfaces.chat.asking import FILES, FORMS, TURNS
+from surfaces.chat.asking import FILES, FORMS, ODD, ODD_TURN, TURNS, shown
 from surfaces.chat.office import ADA, call, house, scripted, step
 from surfaces.slack.fake_slack import FakeSlack, fake_slack, text_of
 
@@ -210,19 +210,33 @@ async def test_changes_are_shown_again_in_each_form(tmp_path: Path) -> None:
             await until(lambda number=number: f"Turn {number} done" in slack.said())
             if number < 3:
                 await slack.type("go on", thread=thread)
-        for typed, shown in FORMS:
+        for typed, said in FORMS:
             before = set(slack.messages)
             linked = re.sub(r"(?<![\w/])(\w+\.(?:py|md))", r"<http://\1|\1>", typed)  # as Slack takes them for domains
             await slack.type(f"!diff {linked}", thread=thread)
             await until(lambda before=before: set(slack.messages) - before)
             (new,) = set(slack.messages) - before
-            assert shown in text_of(slack.messages[new]), typed
+            assert said in text_of(slack.messages[new]), typed
         for typed, name, held in FILES:
             before = len(slack.files)
             await slack.type(f"!diff {typed}", thread=thread)
             await until(lambda before=before: len(slack.files) > before)
             assert slack.files[-1]["name"] == name
             assert all(one in slack.files[-1]["content"] for one in held)
+
+
+async def test_odd_names_stand_as_they_are_and_find_their_change(tmp_path: Path) -> None:
+    async with fake_slack() as slack, house(tmp_path, scripted(tmp_path, ODD_TURN)) as at, connected(at, slack):
+        thread = await slack.type("go")
+        await until(lambda: "Turn 1 done" in slack.said())
+        for number, name in enumerate(ODD):
+            assert f"Created {shown(name)}  \u22120 +1 · applied" in slack.said()
+            before = set(slack.messages)
+            typed = shown(name).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            await slack.type(f"!diff {typed}", thread=thread)
+            await until(lambda before=before: set(slack.messages) - before)
+            (new,) = set(slack.messages) - before
+            assert f"+number {number}." in text_of(slack.messages[new]), name
 
 
 async def test_the_slash_command_shows_what_it_says(tmp_path: Path) -> None:

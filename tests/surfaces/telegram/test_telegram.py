@@ -11,7 +11,7 @@ from gateway.parlour import until
 from redline.gateway.roster import GatewayError
 from redline.surfaces.chat.platform import Pace
 from redline.surfaces.telegram.surface import TelegramAccess, TelegramSurface
-from surfaces.chat.asking import FILES, FORMS, TURNS
+from surfaces.chat.asking import FILES, FORMS, ODD, ODD_TURN, TURNS, shown
 from surfaces.chat.office import Setting, call, house, scripted, step
 from surfaces.telegram.fake_telegram import TOKEN, FakeTelegram, fake_telegram
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from surfaces.chat.asking import FILES, FORMS, TURNS
+    from surfaces.chat.asking import FILES, FORMS, ODD, ODD_TURN, TURNS, shown
 from surfaces.chat.office import House
 
 QUICK = Pace(gap=0.0, burst=1000, refill=0.001)
@@ -166,18 +166,36 @@ async def test_changes_are_shown_again_in_each_form(tmp_path: Path) -> None:
         for number in (1, 2, 3):
             telegram.type("go on")
             await until(lambda number=number: f"Turn {number} done" in telegram.said())
-        for typed, shown in FORMS:
+        for typed, said in FORMS:
             before = set(telegram.messages)
             telegram.type(f"/diff@redline_bot {typed}")
             await until(lambda before=before: set(telegram.messages) - before)
             (new,) = set(telegram.messages) - before
-            assert shown in telegram.messages[new]["text"], typed
+            assert said in telegram.messages[new]["text"], typed
         for typed, name, held in FILES:
             before = len(telegram.documents)
             telegram.type(f"/diff {typed}")
             await until(lambda before=before: len(telegram.documents) > before)
             assert telegram.documents[-1]["name"] == name
             assert all(one in telegram.documents[-1]["content"] for one in held)
+
+
+@pytest.mark.parametrize("rich", [True, False], ids=["rich", "html"])
+async def test_odd_names_stand_as_they_are_and_find_their_change(tmp_path: Path, rich: bool) -> None:
+    async with (
+        fake_telegram(rich=rich) as telegram,
+        house(tmp_path, scripted(tmp_path, ODD_TURN)) as at,
+        connected(at, telegram),
+    ):
+        telegram.type("go")
+        await until(lambda: "Turn 1 done" in telegram.said())
+        for number, name in enumerate(ODD):
+            assert f"Created {shown(name)}  \u22120 +1 · applied" in telegram.said()
+            before = set(telegram.messages)
+            telegram.type(f"/diff {shown(name)}")
+            await until(lambda before=before: set(telegram.messages) - before)
+            (new,) = set(telegram.messages) - before
+            assert f"+number {number}." in telegram.messages[new]["text"], name
 
 
 async def test_start_says_what_can_be_typed(tmp_path: Path) -> None:
