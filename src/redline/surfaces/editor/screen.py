@@ -69,6 +69,7 @@ class EditorSurface:
         self._redactor: Redactor | None = None
         self._rows: dict[str, ToolRow] = {}
         self._news = asyncio.Event()
+        self._telling = asyncio.Lock()
 
     async def show(self, rows: Sequence[AnyRow], state: SessionState) -> None:
         """Row upserts become updates; see `Projection`."""
@@ -101,9 +102,9 @@ class EditorSurface:
         passed_on = self._projection.passed_on
         self._projection = Projection(terminals=self._terminals, stored=self._stored, live=False, passed_on=passed_on)
         self._projection.know(replace(state, title=""))
-        await self.tell(self._projection.state(state))
-        await self.tell(self._projection.rows(rows, self._workspace))
-        self._projection.live = True
+        updates = [*self._projection.state(state), *self._projection.rows(rows, self._workspace)]
+        self._projection.live = True  # what comes from here on, even while this is sent, is news
+        await self.tell(updates)
 
     async def ask(self, request: PermissionRequest) -> PermissionOutcome | None:
         """Put the whole proposed change before the user. None: this editor asks nobody."""
@@ -163,6 +164,11 @@ class EditorSurface:
         return {**own, "sessionId": self._session, "toolCall": {**question, **told}}
 
     async def tell(self, updates: Sequence[Mapping[str, Any]]) -> None:
+        """In the order in which it was asked for, each of them whole."""
+        async with self._telling:
+            await self._tell(updates)
+
+    async def _tell(self, updates: Sequence[Mapping[str, Any]]) -> None:
         for update in updates:
             try:
                 await self._wire.notify("session/update", {**_in_its_envelope(update), "sessionId": self._session})
