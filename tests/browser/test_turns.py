@@ -76,6 +76,30 @@ class TestSomebodyNew:
         expect(dialog.locator("[data-part=problem]")).to_contain_text("is not a folder")
         expect(dialog.locator("[data-part=problem]")).to_contain_text("Name one that exists.")
 
+    def test_may_paste_more_than_a_browser_can_lay_out(self, visit: Callable[..., Visitor], house: House) -> None:
+        visitor = visit()
+        visitor.open_empty(visitor.begin(house.workspace(), house.script([step("Read.")])))
+        page = visitor.page
+        box, held = page.locator("[data-part=prompt]"), page.locator("[data-part=held]")
+        box.fill("Sum this up.")
+        page.evaluate("navigator.clipboard.writeText('漢'.repeat(1_200_000))")
+        box.press("Control+v")
+        expect(held).to_contain_text("1,200,000 characters")
+        expect(box).to_have_value("Sum this up.")
+        box.press("Enter")
+        expect(page.locator("[data-part=problem]")).to_have_attribute("data-code", "TOO_LONG")
+        held.get_by_role("button").click()
+        expect(held).to_have_count(0)
+        page.evaluate("navigator.clipboard.writeText('漢'.repeat(300_000))")
+        box.press("Control+v")
+        expect(held).to_contain_text("300,000 characters")
+        box.press("Enter")
+        expect(page.locator("[data-kind=user]")).to_contain_text("Sum this up.")
+        expect(page.locator("[data-kind=user]")).to_contain_text("漢漢漢")
+        expect(box).to_have_value("")
+        expect(held).to_have_count(0)
+        expect(page.locator("[data-kind=agent]")).to_contain_text("Read.")
+
 
 def _seen(page: Page) -> list[tuple[str, str]]:
     """Each row with what a reader sees of it, times aside."""

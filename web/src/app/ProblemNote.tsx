@@ -1,29 +1,21 @@
 import type { VNode } from "preact";
 import { messages } from "../i18n/language.js";
+import { said } from "../i18n/said.js";
 import { Foreign } from "../text/Foreign.js";
 import { visibleProse } from "../text/visible.js";
 import type { Problem } from "../wire/rows.js";
 
 /** What went wrong, and what to do next. */
 export function ProblemNote({ problem, lead }: { problem: Problem; lead?: string }): VNode {
-  // The server speaks English; what it names (a path, a number) stays readable below.
-  const known = messages().problems[problem.code];
+  const { text, remedy, original } = wordsOf(problem);
   return (
     <div class="problem" role="alert" data-part="problem" data-code={problem.code}>
       <p>
         {lead !== undefined && lead !== "" && <strong>{lead} </strong>}
-        {known ?? visibleProse(problem.message)} <code class="problem-code">{problem.code}</code>
+        {visibleProse(text)} <code class="problem-code">{problem.code}</code>
       </p>
-      {known !== undefined && (
-        <p class="problem-remedy" lang="en">
-          {visibleProse(problem.message)}
-        </p>
-      )}
-      {problem.remedy !== "" && (
-        <p class="problem-remedy" lang={known === undefined ? undefined : "en"}>
-          {visibleProse(problem.remedy)}
-        </p>
-      )}
+      {remedy !== "" && <p class="problem-remedy">{visibleProse(remedy)}</p>}
+      <Original text={original} />
       {problem.lines.length > 0 && (
         <pre class="problem-lines" tabIndex={0}>
           {problem.lines.map((line, at) => (
@@ -36,4 +28,35 @@ export function ProblemNote({ problem, lead }: { problem: Problem; lead?: string
       )}
     </div>
   );
+}
+
+/** What the server said, where the catalogue has other words for it: nothing that it named is lost. */
+export function Original({ text }: { text: string }): VNode | null {
+  if (text === "") return null;
+  return (
+    <details class="original">
+      <summary>{messages().original}</summary>
+      <p lang="en">{visibleProse(text)}</p>
+    </details>
+  );
+}
+
+/** A problem in the reader's language: sentence by sentence, or else by its code, with the original beside it. */
+export function wordsOf(problem: Pick<Problem, "code" | "message" | "remedy">): {
+  text: string;
+  remedy: string;
+  original: string;
+} {
+  const byCode = messages().problems[problem.code];
+  const message = said(problem.message);
+  const remedy = problem.remedy === "" ? "" : said(problem.remedy);
+  const left: string[] = [];
+  if (message === null && byCode !== undefined) left.push(problem.message);
+  // Where nothing is known of a code, the reader's language is the server's.
+  if (remedy === null && byCode !== undefined) left.push(problem.remedy);
+  return {
+    text: message ?? byCode ?? problem.message,
+    remedy: remedy ?? (byCode === undefined ? problem.remedy : ""),
+    original: left.join(" "),
+  };
 }

@@ -65,6 +65,10 @@ export const en = {
     hint: "Enter sends, Shift+Enter starts a new line",
     queued: "Sent. It starts when the running turn has ended.",
     failed: "The prompt was not sent.",
+    held: (characters: number) => `Pasted text, ${n(characters)} characters. It is sent below what you type.`,
+    dropHeld: "Leave the pasted text out",
+    tooLong: (most: number) => `At most ${n(most)} characters can be sent.`,
+    tooLongRemedy: "Shorten it, or put it into a file and name the file.",
     readOnly: "This session runs in another Redline process. Steer it there.",
   },
   settings: {
@@ -338,6 +342,21 @@ export const en = {
   },
   /** What the server says in English, by its code, for readers of another language. */
   problems: {} as Record<string, string>,
+  /** Sentences of the server that are said otherwise here, with `{}` for what they are about: here those that send a
+   * reader to a terminal. */
+  sentences: {
+    "List them with: redline sessions": "Choose another one in the list.",
+    "Look at the change; `redline undo` takes it back.":
+      "Look at the change; the undo button on its card takes it back.",
+    "The log holds everything: redline show draws it again.":
+      "The log holds everything: reload the page to draw it again.",
+    "See what it did: redline show.": "What it did stands above.",
+    "This row cannot be shown. The log of the data folder says why; redline show draws it too.":
+      "This row cannot be shown. The log of the data folder says why.",
+    "Make the folder again; redline undo then puts back the files whose bytes are kept.":
+      "Make the folder again; an undo then puts back the files whose bytes are kept.",
+  } as Record<string, string>,
+  original: "Redline’s own words, in English",
 };
 
 /** What a catalogue holds. */

@@ -1,5 +1,6 @@
 /** 页面上的每一句话，中文。 */
 import type { Messages } from "./en.js";
+import sentences from "./sentences.zh.json";
 
 const n = (value: number): string => value.toLocaleString("zh-CN");
 
@@ -64,6 +65,10 @@ export const zh: Messages = {
     hint: "回车发送，Shift+回车换行",
     queued: "已发送，当前回合结束后开始。",
     failed: "提示未能发送。",
+    held: (characters) => `粘贴的文本，${n(characters)} 个字符，将附在你输入的内容之后发送。`,
+    dropHeld: "不发送粘贴的文本",
+    tooLong: (most) => `最多可发送 ${n(most)} 个字符。`,
+    tooLongRemedy: "请缩短，或写入文件后给出文件名。",
     readOnly: "此会话在另一个 Redline 进程中运行，请在那里操作。",
   },
   settings: {
@@ -328,6 +333,8 @@ export const zh: Messages = {
     unexpected: (status) => `Redline 的应答为 ${status}。`,
     unexpectedRemedy: "请重试；若仍如此，请查看 “redline serve” 的输出。",
   },
+  sentences,
+  original: "Redline 的英文原文",
   problems: {
     ADDRESS: "无法在此地址上监听。",
     AGENT_DECIDES: "此代理自行决定，不征求许可。",
@@ -394,6 +401,31 @@ export const zh: Messages = {
     TOOL_FAULT: "工具出错。",
     TOO_LARGE: "太大。",
     UNKNOWN_OUTCOME: "结果未知：代理没有说明如何结束。",
+    NO_SUCH_CHOICE: "代理没有这个选项。",
+    AGENT_REFUSED: "代理拒绝了请求。",
+    PROTOCOL: "代理与 Redline 的协议不一致。",
+    AGENT_SILENT: "代理没有应答。",
+    UNKNOWN_AGENT: "没有这个代理。",
+    NOT_INSTALLED: "未安装。",
+    MODEL_SETUP: "模型无法使用。",
+    MODEL_ERROR: "对模型的请求失败。",
+    NO_BASE_URL: "缺少有效的服务器地址。",
+    MODEL_PACKAGE: "缺少模型所需的软件包。",
+    SCRIPT_OVER: "脚本已结束。",
+    SCRIPT: "脚本有误。",
+    SCRIPT_FAULT: "脚本要求的错误。",
+    TOO_MANY_FILES: "工作区文件太多，只查看调用中提到的文件。",
+    TOO_SLOW: "查看工作区太慢，只查看调用中提到的文件。",
+    UNREADABLE: "无法比较工作区。",
+    BAD_SESSION: "会话名称无效。",
+    CORRUPT: "日志已损坏。",
+    NEWER_SCHEMA: "日志由更新的 Redline 写成。",
+    OUT_OF_RANGE: "超出文件末尾。",
+    NOT_APPLIED: "写入没有生效。",
+    AUTH_REQUIRED: "代理需要登录。",
+    CHANGED_ALL_THE_SAME: "未获允许，但文件仍被修改。",
+    TOO_LONG: "太长。",
+    HTTP_404: "没有这个地址。",
     UNSAVED: "编辑器中有未保存的内容。",
   },
 };

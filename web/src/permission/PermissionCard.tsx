@@ -6,11 +6,13 @@ import { ProblemNote } from "../app/ProblemNote.js";
 import { FileBody, FileLine, Warnings } from "../card/FileLine.js";
 import type { Standing } from "../card/form.js";
 import { messages } from "../i18n/language.js";
+import { said } from "../i18n/said.js";
 import { shortenedMiddle } from "../text/clip.js";
 import { Foreign } from "../text/Foreign.js";
 import { visible, visibleProse } from "../text/visible.js";
 import { Fold } from "../transcript/Fold.js";
 import { keeping, useReading } from "../transcript/reading.js";
+import { titleOf } from "../transcript/title.js";
 import { api, problemOf } from "../wire/api.js";
 import type { Change, PermissionRow, Problem } from "../wire/rows.js";
 import { isAskedAgain } from "./changed.js";
@@ -26,6 +28,8 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
   const { changes, problem } = useWhole(row, open);
   const files = new Set(row.changes.map((change) => change.path)).size;
   const standing = standingOf(row);
+  const asking = session.book.row(`tool:${row.turn}:${row.call}`)?.value;
+  const title = titleOf(asking?.kind === "tool" ? asking : undefined, row.title);
   const questions = session.book.questionsOf(row.turn, row.call);
   const again = questions.some((other) => isAskedAgain(other, row));
   const outdated = questions.some((other) => isAskedAgain(row, other));
@@ -48,7 +52,7 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
   const long = row.title.length > TITLE_CHARACTERS || (row.changes.length === 0 && row.title.includes("\n"));
   if (!open) {
     return (
-      <Settled row={row} outdated={outdated}>
+      <Settled row={row} title={title} outdated={outdated}>
         {proposals.length === 0 ? null : [count, ...proposals]}
       </Settled>
     );
@@ -60,12 +64,12 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
       data-part="permission"
       data-request={row.request}
       data-outcome="open"
-      aria-label={`${t.title}: ${visible(row.title)}`}
+      aria-label={`${t.title}: ${visible(title)}`}
     >
       <p class="permission-title">
         <Icon name="lock" />
         <strong>{t.waiting}</strong>
-        {!long && <Foreign text={row.title} />}
+        {!long && <Foreign text={title} />}
       </p>
       {long && (
         <pre class="output" tabIndex={0} data-part="whole-title">
@@ -75,7 +79,7 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
       {(again || row.note !== "") && (
         <p class="warning" data-part={again ? "asked-again" : "question-note"}>
           <Icon name="warning" />
-          {again ? t.again : visibleProse(row.note)}
+          {again ? t.again : visibleProse(said(row.note) ?? row.note)}
         </p>
       )}
       {count}
@@ -89,10 +93,12 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
 /** What became of a question, on one line; what had been asked for stays readable under it. */
 function Settled({
   row,
+  title,
   outdated,
   children,
 }: {
   row: PermissionRow;
+  title: string;
   /** It was allowed for a state of the file that is no more, and nothing was written. */
   outdated: boolean;
   children: ComponentChildren;
@@ -109,7 +115,7 @@ function Settled({
       )}
       {outdated && <span class="attention">{t.outdated}</span>}
       <span class="ellipsis">
-        <Foreign text={shortenedMiddle(row.title, TITLE_CHARACTERS)} />
+        <Foreign text={shortenedMiddle(title, TITLE_CHARACTERS)} />
       </span>
     </>
   );

@@ -6,6 +6,7 @@ import { ProblemNote } from "../app/ProblemNote.js";
 import { Card } from "../card/Card.js";
 import { cardsOf } from "../card/form.js";
 import { messages } from "../i18n/language.js";
+import { said } from "../i18n/said.js";
 import { clip, shortenedMiddle } from "../text/clip.js";
 import { Foreign } from "../text/Foreign.js";
 import { visibleProse } from "../text/visible.js";
@@ -13,6 +14,7 @@ import { api, problemOf } from "../wire/api.js";
 import type { Problem, RowDetails, ToolRow } from "../wire/rows.js";
 import { Blocks } from "./Blocks.js";
 import { keeping, useReading } from "./reading.js";
+import { titleOf } from "./title.js";
 
 const ICONS: Record<ToolRow["status"], IconName> = {
   proposed: "dot",
@@ -55,7 +57,7 @@ export function ToolCall({ row }: { row: ToolRow }): VNode {
             {row.card === "terminal" ? (
               <Command text={row.title} />
             ) : (
-              <Foreign text={shortenedMiddle(row.title, TITLE_CHARACTERS)} />
+              <Foreign text={shortenedMiddle(titleOf(row), TITLE_CHARACTERS)} />
             )}
           </span>
           {row.description !== null && (
@@ -66,7 +68,7 @@ export function ToolCall({ row }: { row: ToolRow }): VNode {
           <Places row={row} />
           {row.note !== null && (
             <span class="tool-note" data-part="note">
-              {visibleProse(row.note)}
+              {visibleProse(said(row.note) ?? row.note)}
             </span>
           )}
         </p>
@@ -98,7 +100,7 @@ export function ToolCall({ row }: { row: ToolRow }): VNode {
       {row.warnings.map((warning) => (
         <p key={warning} class="warning" data-part="call-warning">
           <Icon name="warning" />
-          {visibleProse(warning)}
+          {visibleProse(said(warning) ?? warning)}
         </p>
       ))}
       {cards.map((plan) => (

@@ -1,9 +1,10 @@
 import type { VNode } from "preact";
 import { Icon, type IconName } from "../app/Icon.js";
-import { ProblemNote } from "../app/ProblemNote.js";
+import { Original, ProblemNote, wordsOf } from "../app/ProblemNote.js";
 import { Card } from "../card/Card.js";
 import { cardOfFound, cardOfUndo } from "../card/form.js";
 import { formatTime, messages } from "../i18n/language.js";
+import { said } from "../i18n/said.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { NetChanges } from "../net/NetChanges.js";
 import { PermissionCard } from "../permission/PermissionCard.js";
@@ -25,6 +26,7 @@ import { Blocks } from "./Blocks.js";
 import { Fold } from "./Fold.js";
 import { Long } from "./Long.js";
 import { ToolCall } from "./ToolCall.js";
+import { titleOf } from "./title.js";
 
 /** What a row holds, by its kind. */
 export function RowContent({ row }: { row: Row }): VNode {
@@ -65,7 +67,7 @@ export function rowLabel(row: Row): string {
     case "thought":
       return t.row.thought;
     case "tool":
-      return `${visible(row.title)}: ${t.status[row.status]}`;
+      return `${visible(titleOf(row))}: ${t.status[row.status]}`;
     case "revert":
       return t.row.revert;
     case "found":
@@ -164,15 +166,16 @@ function Plan({ row }: { row: PlanRow }): VNode {
 
 function Notice({ row }: { row: NoticeRow }): VNode {
   if (row.level === "error") return <ProblemNote problem={row.problem} />;
-  const known = messages().problems[row.problem.code];
+  const { text, remedy, original } = wordsOf(row.problem);
   return (
     <div class={`notice notice-${row.level}`} data-part="notice" data-code={row.problem.code}>
       <Icon name={row.level === "warning" ? "warning" : "dot"} />
-      <p>
-        {known !== undefined && `${known} `}
-        {visibleProse(row.problem.message)}{" "}
-        {row.problem.remedy !== "" && <span class="quiet-word">{visibleProse(row.problem.remedy)}</span>}
-      </p>
+      <div>
+        <p>
+          {visibleProse(text)} {remedy !== "" && <span class="quiet-word">{visibleProse(remedy)}</span>}
+        </p>
+        <Original text={original} />
+      </div>
     </div>
   );
 }
@@ -196,7 +199,7 @@ function TurnEnd({ row }: { row: TurnEndRow }): VNode {
 }
 
 function Other({ row }: { row: OtherRow }): VNode {
-  return <Label icon="question" text={messages().row.other} note={row.title} />;
+  return <Label icon="question" text={messages().row.other} note={said(row.title) ?? row.title} />;
 }
 
 /** One quiet line: a picture, words of ours, and words of somebody else's. */

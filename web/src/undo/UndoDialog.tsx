@@ -4,6 +4,7 @@ import { Dialog } from "../app/Dialog.js";
 import { ProblemNote } from "../app/ProblemNote.js";
 import { FileBody, FileLine, Warnings } from "../card/FileLine.js";
 import { messages } from "../i18n/language.js";
+import { said } from "../i18n/said.js";
 import { type UndoWish, undoWish } from "../panel/target.js";
 import type { OpenSession } from "../sessions/open.js";
 import { visibleProse } from "../text/visible.js";
@@ -101,7 +102,7 @@ function Preview({ session, wish, close }: { session: OpenSession; wish: UndoWis
           <p>{preview.changes.length > 0 ? t.undo.will : t.undo.nothing}</p>
           {preview.notes.map((note) => (
             <p key={note} class="quiet-word">
-              {visibleProse(note)}
+              {visibleProse(said(note) ?? note)}
             </p>
           ))}
           {preview.changes.map((change) => (
