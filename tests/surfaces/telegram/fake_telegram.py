@@ -3,9 +3,12 @@
 Enforced, each with its source (all under core.telegram.org/bots/api):
 - a text has 1 to 4,096 characters after entities are parsed (#sendmessage), counted in UTF-16 units (#messageentity);
 - HTML knows the tags of #html-style, all closed in order, else 400 "can't parse entities";
-- a rich message holds 32,768 characters and 500 blocks, nested ones included (#rich-message-formatting-options);
+- a rich message holds 32,768 characters and 500 blocks, nested ones included, 16 deep at most
+  (#rich-message-formatting-options); exactly one of its forms is used (#inputrichmessage);
 - `callback_data` has 1 to 64 bytes (#inlinekeyboardbutton); a document at most 50 MB, a caption 1,024 characters
-  (#senddocument);
+  (#senddocument); the answer to a press 200 characters (#answercallbackquery);
+- a command has 1 to 32 of `a-z`, `0-9` and `_`, its description 1 to 256 characters, 100 commands at most
+  (#setmycommands, #botcommand);
 - an edit that changes nothing is 400 "message is not modified", one of a message that is gone is 400 "message to edit
   not found" (both as the public server says them);
 - flood control is 429 with `parameters.retry_after` (#responseparameters): at a test's word.
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -43,6 +47,8 @@ class FakeTelegram:
     """By chat and id, as they stand."""
     documents: list[dict[str, Any]] = field(default_factory=list)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    """In the bot's menu."""
     told: list[str] = field(default_factory=list)
     """What answers to presses said."""
     answers: dict[str, list[tuple[int, dict[str, Any]]]] = field(default_factory=dict)
@@ -129,6 +135,15 @@ class FakeTelegram:
             except TimeoutError:
                 return []
         return self._updates
+
+    def _setMyCommands(self, sent: dict[str, Any]) -> bool:  # noqa: N802 - Telegram's
+        for one in sent["commands"]:
+            if not re.fullmatch(r"[a-z0-9_]{1,32}", one["command"]) or not 1 <= len(one["description"]) <= 256:
+                raise BadRequestError("BOT_COMMAND_INVALID")
+        if len(sent["commands"]) > 100:
+            raise BadRequestError("BOT_COMMANDS_TOO_MUCH")
+        self.commands = [one["command"] for one in sent["commands"]]
+        return True
 
     def _sendMessage(self, sent: dict[str, Any]) -> dict[str, Any]:  # noqa: N802 - Telegram's
         return self._put(sent, self._next(), _parsed(sent))
@@ -239,6 +254,8 @@ def _parsed(sent: dict[str, Any]) -> str:
 
 def _rich(message: dict[str, Any]) -> str:
     texts: list[str] = []
+    if sum(name in message for name in ("blocks", "html", "markdown")) != 1:
+        raise BadRequestError("rich message must have exactly one content")
     count = _walk(message["blocks"], texts)
     if count > 500:
         raise BadRequestError("rich message has too many blocks")
@@ -247,13 +264,15 @@ def _rich(message: dict[str, Any]) -> str:
     return "\n".join(texts)
 
 
-def _walk(blocks: list[dict[str, Any]], texts: list[str]) -> int:
+def _walk(blocks: list[dict[str, Any]], texts: list[str], depth: int = 1) -> int:
+    if depth > 16:
+        raise BadRequestError("rich message is nested too deep")
     count = 0
     for block in blocks:
         count += 1
         if block["type"] == "details":
             texts.append(_plain(block["summary"]))
-            count += _walk(block["blocks"], texts)
+            count += _walk(block["blocks"], texts, depth + 1)
         else:
             texts.append(_plain(block["text"]))
     return count

@@ -202,6 +202,7 @@ async def test_start_says_what_can_be_typed(tmp_path: Path) -> None:
     async with fake_telegram() as telegram, house(tmp_path, "") as at, connected(at, telegram):
         telegram.type("/start")
         await until(lambda: "/stop: Stop what is running." in telegram.said())
+        assert telegram.commands == ["diff", "stop", "new", "sessions", "help"]
         telegram.type("/start", user=8, chat=8)
         await until(lambda: "Your id is 8" in telegram.said())
 
