@@ -42,6 +42,18 @@ async def test_the_whole_change_stands_before_the_buttons(house: House) -> None:
     assert (house.workspace / "f.txt").read_text() == BEFORE
 
 
+async def test_a_proposal_that_is_too_large_for_the_log_is_shown_from_the_kept_bytes(house: House) -> None:
+    text = "".join(f"{number} {'y' * 90}\n" for number in range(12_000))
+    session = await house.begin([step("", call("write", path="{workspace}/a.txt", content=text))], prompt="Write.")
+    asked = await house.asked(session)
+    assert asked["changes"][0]["truncated"]
+    (tool,) = (row for row in await house.rows(session) if row["kind"] == "tool")
+    for row, name in ((asked["id"], "changes"), (tool["id"], "proposed")):
+        (whole,) = (await house.get(f"sessions/{session}/row", row=row))["row"][name]
+        assert not whole["truncated"]
+        assert sum(len(hunk["lines"]) for hunk in whole["hunks"]) == 12_000
+
+
 async def test_only_what_was_offered_is_an_answer(house: House) -> None:
     session = await house.begin([step("", call("write", path="{workspace}/a.txt", content="a\n"))], prompt="Write.")
     request = (await house.asked(session))["request"]
