@@ -22,6 +22,7 @@ from agents.acp.puppetry import (
     update,
     words,
 )  # fmt: skip
+from redline.agents.acp.judgement import NOT_FOUND, SHARED
 from redline.tools.standing import History
 
 if TYPE_CHECKING:
@@ -441,3 +442,16 @@ async def test_a_call_that_names_its_file_late_has_its_change_beside_two_command
         await turn(live, BEFORE)
         assert (touched(tools(live)["late"], live), tools(live)["late"].warnings) == (ONE_LINE, ())
         assert [touched(row, live) for row in found(live)] == [[("add", "p1.txt", 1, 0)]]
+
+
+async def test_a_claim_that_comes_to_nothing_is_told_from_one_that_cannot_be_told_apart(tmp_path: Path) -> None:
+    steps = [
+        edit("one", "a.txt", "no such line", "x"), edit("two", "a.txt", "nor this one", "y"), WRITE,
+        done("one"), done("two"), {"sleep": 0.4}, edit("three", "a.txt", "line 20", "line twenty"), done("three"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, {"a.txt": TEXT.encode()})
+        rows = tools(live)
+        assert [touched(row, live) for row in found(live)] == [[("modify", "a.txt", 1, 1)]]
+        assert [rows[call].warnings for call in ("one", "two", "three")] == [(SHARED,), (SHARED,), (NOT_FOUND,)]
+        assert not any(row.changes for row in rows.values())

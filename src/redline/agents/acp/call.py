@@ -131,6 +131,8 @@ class ForeignCall:
     """Its result is in the log."""
     stale: bool = False
     """Something was found of it since its result was logged."""
+    shared: set[str] = field(default_factory=set)
+    """Paths that it and others have changed, nobody knows which of them how (links followed)."""
     beside: list[str] = field(default_factory=list)
     """Files that changed while it ran and that it is not known to have changed."""
     warnings: list[str] = field(default_factory=list)

@@ -20,6 +20,7 @@ Over = Literal["ended", "cancelled", "broken"]
 
 NOTHING_CHANGED = "The agent reported a change; nothing changed on disk."
 SHARED = "Other calls ran at the same time; what they changed together is shown on its own."
+NOT_FOUND = "No change of this call was found; what else changed that file in this turn is shown."
 Touched = Callable[[str], bool]
 """Whether a change of a path (links followed) was found in the call's turn, whoever made it."""
 
@@ -131,7 +132,9 @@ def _not_done(call: ForeignCall, touched: Touched) -> list[str]:
         return [f"The agent reported a change of {claims[path].path}, too; nothing changed there." for path in missing]
     if missing:
         return [NOTHING_CHANGED]
-    return [SHARED] if claims else []
+    if claims:
+        return [SHARED if call.shared & claims.keys() else NOT_FOUND]
+    return []
 
 
 def _is_idle(change: FileChange) -> bool:

@@ -141,6 +141,7 @@ class Landing:
                 await self._to_call(call, share)
             return
         for call in judged.calls:
+            call.shared |= step.paths
             call.stale = call.closed
         for call in judged.during:
             call.beside.append(step.change.path)
