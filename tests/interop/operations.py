@@ -96,10 +96,10 @@ class NoSuchTool(Exception):  # noqa: N818 - named for what is wrong
 
 _READ = ("Read", "read", "read_file", "ReadFile")
 _WRITE = ("Write", "write", "write_file", "WriteFile")
-_EDIT = ("Edit", "edit", "replace", "edit_file", "StrReplaceFile", "search_replace")
+_EDIT = ("Edit", "edit", "replace", "edit_file", "StrReplaceFile", "search_replace", "patch")
 _DELETE = ("delete", "delete_file")
 _PATCH = ("apply_patch",)
-_SHELL = ("Bash", "bash", "run_shell_command", "exec_command", "shell_command", "shell", "execute", "Shell")
+_SHELL = ("Bash", "bash", "run_shell_command", "exec_command", "shell_command", "shell", "execute", "Shell", "terminal")
 
 _PATH = ("file_path", "filePath", "absolute_path", "path", "target_file")
 _CONTENT = ("content", "contents", "text")

@@ -18,11 +18,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from interop import workspace
-from interop.agents import AGENTS, LiveAgent, Prepared
+from interop.agents import LiveAgent, Prepared
 from interop.endpoint import Endpoint
 from interop.hearsay import hearsay
 from interop.live import from_disk, live
 from interop.raw import RawRun
+from interop.roster import AGENTS
 from interop.scenarios import SCENARIOS, Scenario
 from interop.truth import untruths
 from redline.changes.record import FileChange

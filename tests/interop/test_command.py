@@ -10,8 +10,8 @@ import pytest
 
 from cli.command_line import CommandLine
 from interop import workspace
-from interop.agents import AGENTS
 from interop.endpoint import Endpoint
+from interop.roster import AGENTS
 from interop.scenarios import SCENARIOS
 
 pytestmark = [pytest.mark.interop, pytest.mark.everyday]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from interop.agents import AGENTS
 from interop.report import DATA, PAGE, page
+from interop.roster import AGENTS
 from interop.scenarios import SCENARIOS
 
 REMEDY = "run: python tests/interop/report.py"
