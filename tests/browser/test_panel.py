@@ -129,6 +129,37 @@ class TestTheSidePanel:
         diff.get_by_role("button", name="Show all").nth(1).click()
         expect(diff).to_contain_text("value_20 = 20")
 
+    def test_shows_lines_between_the_hunks_of_a_large_change_too(
+        self, visit: Callable[..., Visitor], house: House
+    ) -> None:
+        old = "".join(f"value_{number} = {number}\n" for number in range(1, 3001))
+        new = "".join(f"value_{number} = {number * (10 if number % 25 == 0 else 1)}\n" for number in range(1, 3001))
+        workspace = house.workspace({"large.py": old})
+        session = house.scripted(
+            [
+                step("", call("read", path="large.py")),
+                step("", call("write", path="large.py", content=new)),
+                step("Done."),
+            ],
+            workspace=workspace,
+        )
+        visitor = visit(height=1400)
+        visitor.open(session)
+        page = visitor.page
+        page.locator("[data-part=net-chip]").first.click()
+        panel = page.locator("[data-part=panel-change]")
+        parts = panel.locator("[data-diff-part]")
+        third = parts.nth(2)
+        third.scroll_into_view_if_needed()
+        diff = third.locator("diffs-container")
+        shown = diff.locator("[data-line]").first
+        number = int(shown.get_attribute("data-line") or "0")
+        hidden = number - 9
+        expect(diff).not_to_contain_text(f"value_{hidden} = {hidden}")
+        diff.get_by_role("button", name="Show all").first.click()
+        line = diff.locator(f"[data-line='{hidden}']").first
+        expect(line).to_contain_text(f"line {hidden}: value_{hidden} = {hidden}")
+
     def test_remembers_one_switch_of_split_and_unified_for_every_diff(self, long: tuple[Visitor, Path]) -> None:
         """L130."""
         visitor, _ = long

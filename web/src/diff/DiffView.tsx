@@ -24,7 +24,7 @@ export function DiffView({ change, sides = null }: { change: Change; sides?: Sid
         plain ? (
           <PlainPart key={at} part={part} at={at} label={label} />
         ) : (
-          <ColouredPart key={at} part={part} at={at} label={label} sides={parts.length === 1 ? sides : null} />
+          <ColouredPart key={at} part={part} at={at} label={label} sides={sides} />
         ),
       )}
     </div>
@@ -89,7 +89,7 @@ function ColouredPart({
     const stop = new AbortController();
     const withdraw = enqueue(async () => {
       try {
-        const data = metadataOf(part.change, sides, part.after);
+        const data = metadataOf(part.change, sides, part);
         const mounted = await mountViewer(wrapper, data, latest.current, stop.signal);
         viewer.current = mounted;
         setDrawn(true);

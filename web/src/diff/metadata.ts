@@ -11,9 +11,17 @@ export interface Sides {
 
 type ViewerHunk = FileDiffMetadata["hunks"][number];
 
-/** `after`: the last line of the new side that was drawn before, where the change is a part of a larger one. */
-export function metadataOf(change: Change, sides: Sides | null, after = 0): FileDiffMetadata {
-  const whole = sides === null ? null : wholeLines(change, sides);
+/** Where a change stands that is a part of a larger one: the last lines of both sides before it, and whether it ends it. */
+export interface Place {
+  before: number;
+  after: number;
+  last: boolean;
+}
+
+const WHOLE: Place = { before: 0, after: 0, last: true };
+
+export function metadataOf(change: Change, sides: Sides | null, place: Place = WHOLE): FileDiffMetadata {
+  const whole = sides === null ? null : wholeLines(change, sides, place);
   const data: FileDiffMetadata = {
     name: visible(change.name),
     type: typeOf(change),
@@ -27,9 +35,9 @@ export function metadataOf(change: Change, sides: Sides | null, after = 0): File
     additionCharacterCount: 0,
   };
   if (change.old_path !== null) data.prevName = visible(change.old_name ?? change.old_path);
-  let end = after;
+  let end = place.after;
   for (const hunk of change.hunks) {
-    const shown = viewerHunk(hunk, data, whole !== null);
+    const shown = viewerHunk(hunk, data, whole === null ? null : place);
     shown.collapsedBefore = !change.anchored ? 0 : Math.max(firstLine(hunk) - end, 0);
     shown.splitLineStart = data.splitLineCount + shown.collapsedBefore;
     shown.unifiedLineStart = data.unifiedLineCount + shown.collapsedBefore;
@@ -39,7 +47,7 @@ export function metadataOf(change: Change, sides: Sides | null, after = 0): File
     end = firstLine(hunk) + hunk.new_lines;
   }
   if (whole !== null && data.hunks.length > 0) {
-    const rest = Math.max(whole.after.length - end, 0);
+    const rest = Math.max(place.after + whole.after.length - end, 0);
     data.splitLineCount += rest;
     data.unifiedLineCount += rest;
   }
@@ -67,10 +75,11 @@ function firstLine(hunk: Hunk): number {
   return hunk.new_start - (hunk.new_lines === 0 ? 0 : 1);
 }
 
-/** Without the whole text, the hunk's own lines are appended to those of the file. */
-function viewerHunk(hunk: Hunk, data: FileDiffMetadata, whole: boolean): ViewerHunk {
-  let removed = whole ? Math.max(hunk.old_start - 1, 0) : data.deletionLines.length;
-  let added = whole ? Math.max(hunk.new_start - 1, 0) : data.additionLines.length;
+/** Without a place in the whole text, the hunk's own lines are appended to those of the file. */
+function viewerHunk(hunk: Hunk, data: FileDiffMetadata, place: Place | null): ViewerHunk {
+  const whole = place !== null;
+  let removed = whole ? Math.max(hunk.old_start - 1 - place.before, 0) : data.deletionLines.length;
+  let added = whole ? Math.max(hunk.new_start - 1 - place.after, 0) : data.additionLines.length;
   const shown: ViewerHunk = {
     collapsedBefore: 0,
     additionStart: hunk.new_start,
@@ -129,11 +138,18 @@ function viewerHunk(hunk: Hunk, data: FileDiffMetadata, whole: boolean): ViewerH
   return shown;
 }
 
-/** Null unless both texts hold exactly the lines that the hunks say: else something is masked, or another text. */
-function wholeLines(change: Change, sides: Sides): { before: string[]; after: string[] } | null {
+/** Both texts as lines, once for all parts of a change. */
+const split = new WeakMap<Sides, { before: string[]; after: string[] }>();
+
+/**
+ * The lines from a place on, to the end of the last hunk or of the text. Null unless both texts hold exactly the lines
+ * that the hunks say: else something is masked, or another text.
+ */
+function wholeLines(change: Change, sides: Sides, place: Place): { before: string[]; after: string[] } | null {
   if (!change.anchored || change.truncated) return null;
-  const before = linesOf(sides.before);
-  const after = linesOf(sides.after);
+  const known = split.get(sides) ?? { before: linesOf(sides.before), after: linesOf(sides.after) };
+  split.set(sides, known);
+  const { before, after } = known;
   for (const hunk of change.hunks) {
     let [old, now] = [Math.max(hunk.old_start - 1, 0), Math.max(hunk.new_start - 1, 0)];
     for (const line of hunk.lines) {
@@ -143,7 +159,15 @@ function wholeLines(change: Change, sides: Sides): { before: string[]; after: st
     }
   }
   const drawn = (line: string): string => `${visibleCode(line)}\n`;
-  return { before: before.map(drawn), after: after.map(drawn) };
+  const hunk = change.hunks.at(-1);
+  const ends =
+    place.last || hunk === undefined
+      ? [before.length, after.length]
+      : [hunk.old_start + hunk.old_lines - (hunk.old_lines === 0 ? 0 : 1), firstLine(hunk) + hunk.new_lines];
+  return {
+    before: before.slice(place.before, ends[0]).map(drawn),
+    after: after.slice(place.after, ends[1]).map(drawn),
+  };
 }
 
 /** Lines end at `\n` only, as everywhere in Redline. */

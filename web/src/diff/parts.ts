@@ -4,8 +4,11 @@ import type { Change, Hunk } from "../wire/rows.js";
 
 export interface Part {
   change: Change;
-  /** The last line of the new side before this part; 0 at the beginning. */
+  /** The last line of the old and of the new side before this part; 0 at the beginning. */
+  before: number;
   after: number;
+  /** Nothing of the change comes after it. */
+  last: boolean;
   lines: number;
 }
 
@@ -18,12 +21,12 @@ export function partsOf(change: Change): Part[] {
   const parts: Part[] = [];
   let hunks: Hunk[] = [];
   let lines = 0;
-  let after = 0;
-  let end = 0;
+  let [before, after] = [0, 0];
+  let [oldEnd, end] = [0, 0];
   const flush = (): void => {
     if (hunks.length === 0) return;
-    parts.push({ change: { ...change, hunks }, after, lines });
-    after = end;
+    parts.push({ change: { ...change, hunks }, before, after, last: false, lines });
+    [before, after] = [oldEnd, end];
     hunks = [];
     lines = 0;
   };
@@ -32,10 +35,13 @@ export function partsOf(change: Change): Part[] {
       if (lines + piece.lines.length > size) flush();
       hunks.push(piece);
       lines += piece.lines.length;
+      oldEnd = piece.old_start - (piece.old_lines === 0 ? 0 : 1) + piece.old_lines;
       end = piece.new_start - (piece.new_lines === 0 ? 0 : 1) + piece.new_lines;
     }
   }
   flush();
+  const last = parts.at(-1);
+  if (last !== undefined) last.last = true;
   if (parts.length === 1 && parts[0] !== undefined) parts[0].change = change;
   return parts;
 }
