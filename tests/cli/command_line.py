@@ -100,6 +100,6 @@ def _mind_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
-    process.send_signal(signal.SIGINT)
+def interrupt(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> tuple[str, str]:
+    process.send_signal(number)
     return process.communicate(timeout=90)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 import subprocess
 import time
@@ -158,7 +159,10 @@ def test_a_patch_holds_the_true_secret_and_nothing_else_does(redline: CommandLin
     assert secret in redline("diff", "last", "--patch").stdout
 
 
-def test_ctrl_c_stops_the_turn_and_the_command_that_it_ran(redline: CommandLine) -> None:
+@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_stops_the_turn_and_the_command_that_it_ran(
+    redline: CommandLine, number: signal.Signals, exit_code: int
+) -> None:
     steps = [{"call": [call("bash", command="echo $$ > pid; sleep 60")]}, {"text": "Done."}]
     process = redline.start("run", "wait", "--model", redline.script(steps), "--approval", "all")
     pid_file = redline.workspace / "pid"
@@ -166,8 +170,9 @@ def test_ctrl_c_stops_the_turn_and_the_command_that_it_ran(redline: CommandLine)
     while not (pid_file.exists() and pid_file.read_text().strip()) and time.monotonic() < until:
         time.sleep(0.05)
     shell = int(pid_file.read_text())
-    interrupt(process)
-    assert process.returncode == 130
+    _, said = interrupt(process, number)
+    assert process.returncode == exit_code, said
+    assert "Traceback" not in said
     with pytest.raises(ProcessLookupError):
         os.kill(shell, 0)
     rows = redline.rows()

@@ -20,7 +20,8 @@ from redline.cli.failure import Failure
 
 EPILOG = (
     "Exit codes: 0 done; 1 tried without success (a failed turn, a refused undo); 2 wrong use or configuration; "
-    "3 no such session; 4 the store cannot be used; 130 interrupted."
+    "3 no such session; 4 the store cannot be used; 130 interrupted by Ctrl-C, "
+    "143 by a kill, 129 by a terminal that was closed."
 )
 
 app = typer.Typer(

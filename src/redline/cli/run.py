@@ -176,14 +176,25 @@ async def converse(
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Any:
-    """A closed terminal and a polite kill stop a turn as Ctrl-C does: cleanly, and the log says so."""
+    """A closed terminal and a polite kill stop a turn as Ctrl-C does: cleanly, and the log says so. The exit code is
+    the shell's for that signal."""
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()
+    came: list[signal.Signals] = []
+
+    def end(number: signal.Signals) -> None:
+        came.append(number)
+        task.cancel()
+
     for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, task.cancel)
+        loop.add_signal_handler(number, end, number)
     try:
         yield
+    except asyncio.CancelledError:
+        if came:
+            raise SystemExit(128 + came[0]) from None
+        raise
     finally:
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
