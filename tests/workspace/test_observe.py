@@ -151,6 +151,32 @@ async def test_crlf_that_git_itself_wrote_is_not_taken_for_the_blob(seen: Sighte
     assert said(moved.change, seen.root) == ("move", "b.txt -> c.txt")
 
 
+@pytest.mark.parametrize("how", ["core.autocrlf true", "core.autocrlf input", "* text=auto", "*.txt text eol=crlf"])
+async def test_line_ends_that_git_would_take_for_equal_are_a_change(seen: Sighted, how: str) -> None:
+    """CRLF to LF and back, of a committed file, where git's blob is the same for both."""
+    seen.git("init", "-q")
+    if how.startswith("core"):
+        seen.git("config", *how.split())
+    else:
+        seen.write(".gitattributes", how.encode() + b"\n")
+    seen.write("a.txt", b"one\r\ntwo\r\n")
+    seen.write("mixed.txt", b"one\r\ntwo\n")
+    seen.repository()
+    await asyncio.sleep(0.1)
+    seen.git("update-index", "--refresh")
+    await seen.begin()
+    assert await seen.told() == []
+    seen.sh("sed -i 's/\\r$//' a.txt")
+    [to_lf] = (await seen.observer.sweep()).found
+    assert (to_lf.before, to_lf.after) == (b"one\r\ntwo\r\n", b"one\ntwo\n")
+    assert (to_lf.change.added, to_lf.change.removed) == (2, 2)
+    seen.sh("sed -i 's/$/\\r/' a.txt")
+    [to_crlf] = (await seen.observer.sweep()).found
+    assert (to_crlf.before, to_crlf.after) == (b"one\ntwo\n", b"one\r\ntwo\r\n")
+    seen.sh("sed -i 's/\\r$//' mixed.txt")
+    assert await seen.told() == [("modify", "mixed.txt")]
+
+
 @pytest.mark.parametrize("attribute", ["filter=shout", "ident", "working-tree-encoding=UTF-16LE"])
 async def test_conversions_that_git_makes_do_not_reach_the_bytes(seen: Sighted, attribute: str) -> None:
     text = "$Id$ hello\n"

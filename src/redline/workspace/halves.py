@@ -62,7 +62,7 @@ class Cut(NamedTuple):
         return cls(tuple(steps)) if steps else None
 
     def halves(self, root: bytes) -> tuple[list[bytes], list[bytes]] | None:
-        """The files and folders of each half, relative to `root`. One that cannot be listed has the names that are known.
+        """The files and folders of each half, relative to `root`. Where none can be listed, those that are known.
 
         None: one of them is empty, the disk has more names than is worth it, a name would be taken for a pattern, or a
         folder on the way is none any more.

@@ -234,18 +234,10 @@ class Snapshot:
         """The bytes that a file had, from the session's store or the user's; None: nobody has them (any more)."""
         blob = index_file.blob_of(entry)
         data = self._bytes_kept(blob.hex())
-        if data is not None or self.objects is None:
-            return data
-        try:
-            git = self.git
-            oid = pygit2.Oid(raw=blob)
-            if git.odb.read_header(oid)[1] > self._limit:
-                return None
-            data = git.odb.read(oid)[1]
-        except (pygit2.GitError, KeyError, ValueError):
-            return None
+        if data is None:
+            data = self._borrowed(blob)
         size = index_file.size_of(entry)
-        if len(data) == size or index_file.is_doubted(entry):
+        if data is None or len(data) == size or index_file.is_doubted(entry):
             return data
         # git had converted line ends when it wrote the file; its index still says how large the file was.
         converted = data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
@@ -263,6 +255,16 @@ class Snapshot:
         self._comparison.reopen()
 
     # Parts of the above.
+
+    def _borrowed(self, blob: bytes) -> bytes | None:
+        """From the user's object store."""
+        if self.objects is None:
+            return None
+        try:
+            git, oid = self.git, pygit2.Oid(raw=blob)
+            return None if git.odb.read_header(oid)[1] > self._limit else git.odb.read(oid)[1]
+        except (pygit2.GitError, KeyError, ValueError):
+            return None
 
     def _write_index(self) -> None:
         if self._ahead is None or len(self._ahead) > _MOST_AHEAD:

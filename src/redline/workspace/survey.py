@@ -176,7 +176,7 @@ class Survey:
         self.take(path, state)
         if state.blob is None or before.mode != state.mode:
             return Difference(path, before, state)
-        if before.blob == state.blob:
+        if before.blob == state.blob and _had_size(entry, state):
             return None
         if before.data is not None and before.data == state.data:
             # git had converted its line ends. Nobody has the bytes as they are but the disk.
@@ -262,6 +262,14 @@ def _end(path: bytes, state: State) -> End:
     # Of a file whose line ends git had converted, the bytes and not git's blob are what can be found again.
     blob = state.blob if data is None else bytes.fromhex(blob_id(data))
     return End(path, state.mode, blob, len(data) if data is not None else 0)
+
+
+def _had_size(entry: index_file.Entry | None, state: State) -> bool:
+    """Whether the file had as many bytes as it has. git's index names what git made of a file's line ends, so the same
+    blob may stand for other bytes of another size."""
+    if entry is None or index_file.is_doubted(entry) or state.data is None:
+        return True
+    return index_file.size_of(entry) == len(state.data)
 
 
 def _is_fresh(state: State) -> bool:
