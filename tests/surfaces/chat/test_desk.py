@@ -281,6 +281,11 @@ async def test_a_change_too_large_for_the_log_is_whole_in_its_file_before_the_bu
         await desk.heard(HERE, "/diff big.txt file", ADA)
         await until(lambda: len(channel.files()) == (3 if shown == "full" else 2))
         assert {file.content for file in channel.files()} == {asked.content}
+        (screen,) = desk.screens
+        calls = channel.count()
+        await screen.show(screen.room.rows, screen.room.state)
+        await at.desks[0].screens.outbox(HERE).settled()
+        assert channel.count() == calls, "made again, it is what stands there"
 
 
 def _applies(at: House, file: File, before: str, after: str) -> None:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from redline.transcript.rows import AnyRow, SessionState
 
 _KEPT_TURNS = 8
+_KEPT_BYTES = 2**20
+"""Bytes of files from which a turn is not kept after its end."""
 _FILED_LIMIT = 64 * 2**20
 """Bytes of files of one turn from which its further changes go into files as far as the log holds them."""
 
@@ -202,6 +204,10 @@ class Screen:
             rows = [await self._whole(row) for row in rows]
         turn.take(rows, replace(state, running=state.running and state.turn == number))
         self._draw_turn(turn)
+        if turn.ended:
+            self.wholes.forget()
+            if turn.filed > _KEPT_BYTES:
+                del self._turns[number]  # should it change once more, it is made again, as after a restart
 
     async def _whole(self, row: AnyRow) -> AnyRow:
         """With all lines of its changes, once it can be drawn."""

@@ -33,6 +33,10 @@ class Wholes:
         was cut, beside whatever else goes on."""
         return [await self._of(change) if change.truncated else change for change in changes]
 
+    def forget(self) -> None:
+        """Their lines are large."""
+        self._known.clear()
+
     async def _of(self, change: FileChange) -> FileChange:
         sides = tuple(side and (side.blob, side.executable) for side in (change.before, change.after))
         key = (change.path, change.old_path, change.operation, sides)
