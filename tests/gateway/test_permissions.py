@@ -247,3 +247,15 @@ async def _restart(place: Parlour) -> None:
     assert [request.arguments for request in again.asked] == [{"command": "echo ho"}]
     answers: list[Event] = await events(resumed, "permission/answered")
     assert [event.data["outcome"] for event in answers] == ["allow_session", "allow_once", "reject"]
+
+
+@pytest.mark.parametrize("after", [b"", b"a\n"], ids=["emptied", "cut"])
+async def test_no_rule_allows_what_empties_a_file_or_cuts_it(log: Log, tmp_path: Path, after: bytes) -> None:
+    """Whoever asks, and whether or not it says that a person should answer."""
+    screen = Screen(answer="allow_session")
+    permissions = made(log, tmp_path, screen, approval="edits")
+    cut = asked_for(tmp_path / "a", changes=[describe(str(tmp_path / "a"), b"a\n" * 100, after)])
+    assert await permissions(cut) == "allow_once"
+    screen.answer = "reject"
+    assert await permissions(cut) == "reject"
+    assert await permissions(asked_for(tmp_path / "a")) == "allow_once"

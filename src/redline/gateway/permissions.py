@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from redline.changes.codec import to_json
+from redline.tools.proposal import cautions
 
 if TYPE_CHECKING:
     from redline.gateway.audience import Audience
@@ -66,6 +67,7 @@ class Permissions:
 
     async def __call__(self, request: PermissionRequest) -> PermissionOutcome:
         """Decide by mode or by an earlier answer, or ask. Requests of one batch are asked one after the other."""
+        request = _offered(request)
         by = self._standing(request)
         if by is not None:
             return await self._settled(request, self._next_identity(request), "allow_once", by)
@@ -75,7 +77,7 @@ class Permissions:
                 return await self._settled(request, self._next_identity(request), "cancelled", "a new prompt")
             if self._is_granted(request):  # by the answer to the one before
                 return await self._settled(request, self._next_identity(request), "allow_once", "session")
-            return await self._ask(_offered(request))
+            return await self._ask(request)
 
     def answer(self, identity: str, outcome: PermissionOutcome, by: str) -> bool:
         """An answer that comes by another way than `Surface.ask`, such as a button. False: it came too late."""
@@ -201,11 +203,14 @@ async def _after(asking: Sequence[asyncio.Task[None]], waiting: _Open) -> None:
 
 
 def _offered(request: PermissionRequest) -> PermissionRequest:
-    """The request as it may be asked: what cannot be seen, or cannot be named, is allowed once at most."""
+    """The request as it may be asked: what cannot be seen whole, empties a file or cuts most of it away, or cannot be
+    named, is allowed once at most, and by a person."""
     unseen = bool(request.paths) and not request.changes
     command = (request.arguments or {}).get("command")
     nameless = not request.paths and not isinstance(command, str)
-    return replace(request, allow_session=request.allow_session and not unseen and not nameless)
+    alarming = any(caution for change in request.changes for caution in cautions(change))
+    plain = request.allow_session and not (unseen or nameless or alarming)
+    return replace(request, allow_session=plain)
 
 
 def _allowed_outcome(outcome: PermissionOutcome, request: PermissionRequest) -> PermissionOutcome:

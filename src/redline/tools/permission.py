@@ -26,7 +26,8 @@ class PermissionRequest:
     note: str | None = None
     """Why there is no preview, or that the file changed since the last answer."""
     allow_session: bool = True
-    """False: only a person may say yes, and only for once: a rule "for the session" neither is offered nor answers."""
+    """False: only a person may say yes, and only for once: a rule "for the session" neither is offered nor answers. So
+    it is for every change with `proposal.cautions`, too, whatever is said here."""
 
 
 class Permission(Protocol):

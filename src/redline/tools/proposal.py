@@ -62,7 +62,7 @@ async def propose(
     links = tuple(_sentence(through_link(name, real)) for name, real in links_of(outcome).items())
     sides = [side for side in (outcome.before, outcome.after) if side is not None]
     kept = {side.blob for side in sides if side.data is not None and side.size <= keep_limit}
-    notes = (*_notes(change), *filter(None, [unkept(outcome, kept)]))
+    notes = (*cautions(change), *filter(None, [unkept(outcome, kept)]))
     return Proposal(step, expected, change, notes, links, outcome=outcome if size <= _HELD else None)
 
 
@@ -166,7 +166,9 @@ def _decoded(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _notes(change: FileChange) -> Iterator[str]:
+def cautions(change: FileChange) -> Iterator[str]:
+    """Why a person should look at a proposed change, whatever rule would allow it: it cannot be read whole, or it
+    empties a file or cuts most of it away. Nothing for every other change. Of every agent, ours or not."""
     if change.file_type == "unknown":
         yield f"No preview of {change.path}: the file is over the size that is compared."
     elif change.file_type == "binary":
@@ -179,5 +181,5 @@ def _notes(change: FileChange) -> Iterator[str]:
 
 
 def needs_a_person(proposals: Sequence[Proposal]) -> bool:
-    """True where a rule must not answer: what would be approved cannot be read whole, or a file would be emptied."""
+    """True where a rule must not answer, for what the `cautions` say or because its bytes cannot be kept."""
     return any(proposal.notes for proposal in proposals)

@@ -1,8 +1,9 @@
 """Consent to what an agent has its client do: a file that is written, a command that is run.
 
 An agent that put a question and was allowed has asked. One that did not, because of a mode in which it decides for
-itself, is asked about here, with the true change: the whole text that it hands over, against the disk. So how approvals
-are set holds for all that goes through Redline, whatever mode the agent is in.
+itself, is asked about here, with the true change: the whole text that it hands over, against the disk. So is one that
+now hands over what empties a file, or cuts most of it away, and was not what it had shown. So how approvals are set
+holds for all that goes through Redline, whatever mode the agent is in.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING
 from redline.agents.acp.call import Shown
 from redline.files.seam import Write
 from redline.protocol.connection import INVALID_PARAMS, RpcError
+from redline.tools.diff_card import large_cut
 from redline.tools.permission import PermissionRequest
+from redline.tools.proposal import cautions
 
 if TYPE_CHECKING:
     from redline.agents.acp.call import ForeignCall
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from redline.tools.recorder import Recorder
 
 _UNASKED = "The agent did not ask for this by itself."
+_OTHER = "This is not what the agent had shown when it asked."
 _ALLOWED = ("allow_once", "allow_session")
 
 
@@ -41,16 +45,22 @@ class Consent:
     async def to_write(self, call: ForeignCall, target: Target, content: str) -> Blob | None:
         """What the file must hold for the answer to be about it (empty: no file); None: whatever it holds. Raises
         `RpcError` where the answer is no, and `FileError` as a preview does."""
-        if self._given or _has_asked_for(call, target):
+        if self._given:
             return None
         outcome = await self._files.preview(target, Write(content))
         seen = outcome.before.blob if outcome.before is not None else ""
         after = outcome.after.blob if outcome.after is not None else ""
         if seen == after:
             return None
+        asked = _has_asked_for(call, target)
+        if asked and _was_shown(call, target, after):
+            return None
         change = await self._recorder.change(outcome, "proposed")
+        if asked and large_cut(change) is None:
+            return None
         title, tool = f"Write {target.path.name}", f"{self._agent}:write"
-        request = PermissionRequest(call.turn, call.id, tool, title, (change,), (target.key,), note=_UNASKED)
+        note = " ".join([_OTHER if asked else _UNASKED, *cautions(change)])
+        request = PermissionRequest(call.turn, call.id, tool, title, (change,), (target.key,), note=note)
         await self._put(call, request)
         call.approved[target.key] = Shown(seen or None, after or None)
         return seen
@@ -92,7 +102,8 @@ class Consent:
 _NO = {
     "reject": "The user did not allow this.",
     "cancelled": "The user withdrew the question whether this is allowed.",
-    "unavailable": "Nobody was there to allow this. --approval edits allows changes inside the workspace.",
+    "unavailable": "Nobody was there to allow this. --approval edits allows changes inside the workspace, but for what "
+    "empties a file or cuts most of it away.",
 }
 
 
@@ -101,3 +112,9 @@ def _has_asked_for(call: ForeignCall, target: Target) -> bool:
     if call.answer != "allowed":
         return False
     return target.key in call.approved or call.unseen or not call.approved
+
+
+def _was_shown(call: ForeignCall, target: Target, after: Blob) -> bool:
+    """The user has allowed the file to become this. `after`: empty where there is to be no file."""
+    shown = call.approved.get(target.key)
+    return shown is not None and (shown.after or "") == after

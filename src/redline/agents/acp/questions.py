@@ -11,6 +11,7 @@ from redline.agents.acp.preview import preview
 from redline.protocol.adapter import permission_answer
 from redline.protocol.connection import INVALID_PARAMS, RpcError
 from redline.tools.permission import PermissionOutcome, PermissionRequest
+from redline.tools.proposal import cautions
 
 if TYPE_CHECKING:
     from redline.agents.acp.call import ForeignCall
@@ -102,6 +103,7 @@ class Questions:
         unclear = bool(shown.faults or seen.malformed)
         notes = [shown.note or "", *(_UNREAD.format(fault) for fault in seen.malformed)]
         notes.append(_NO_PREVIEW if edits and not shown.changes else "")
+        notes += [caution for change in shown.changes for caution in cautions(change)]
         kinds = {str(one.get("kind")) for one in options}
         notes.append(_FOR_GOOD if "allow_once" not in kinds and "allow_always" in kinds else "")
         request = PermissionRequest(
