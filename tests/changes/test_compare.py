@@ -126,6 +126,7 @@ def test_a_hunk_has_three_lines_of_context_and_numbers_from_one() -> None:
 
 
 def test_only_a_newline_ends_a_line() -> None:
+    """Public reports: J100."""
     before = b"a\rb\nc\n"
     after = "a\rb\nC\x0b\x0c\x85\u2028diff --git a/evil b/evil\u2029\n".encode()
     (hunk,) = compare(before, after)
@@ -133,11 +134,13 @@ def test_only_a_newline_ends_a_line() -> None:
 
 
 def test_an_overwrite_is_a_change_and_not_a_new_file() -> None:
+    """Public reports: C24."""
     change = describe("/w/a.txt", b"a\nb\nc\n", b"a\nB\nc\n")
     assert (change.operation, change.removed, change.added) == ("modify", 1, 1)
 
 
 def test_an_empty_file_is_not_a_missing_one() -> None:
+    """Public reports: C39."""
     assert describe("/w/a.txt", b"", b"x\n").operation == "modify"
     assert describe("/w/a.txt", None, b"x\n").operation == "add"
     assert describe("/w/a.txt", b"x\n", b"").operation == "modify"
@@ -154,12 +157,14 @@ def test_a_create_shows_the_whole_file_and_is_exact_at_any_size() -> None:
 
 
 def test_removing_one_line_of_many_is_one_line() -> None:
+    """Public reports: C26."""
     before = b"".join(b"l%d\n" % number for number in range(1, 56))
     change = describe("/w/a.txt", before, before.replace(b"l7\n", b""))
     assert (change.removed, change.added) == (1, 0)
 
 
 def test_numbers_are_those_of_the_final_file() -> None:
+    """Public reports: J109."""
     before = b"".join(b"%d\n" % number for number in range(1, 41))
     after = before.replace(b"5\n", b"5\nx\ny\nz\n", 1).replace(b"30\n", b"thirty\n")
     first, second = compare(before, after)
@@ -179,6 +184,7 @@ def test_a_change_of_the_final_newline_alone_is_visible_and_named() -> None:
 
 
 def test_a_change_of_the_byte_order_mark_alone_is_visible_and_named() -> None:
+    """Public reports: F63."""
     change = describe("/w/a.txt", b"\xef\xbb\xbfa\n", b"a\n")
     assert (change.removed, change.added, change.facts) == (1, 1, ("bom_removed",))
 
@@ -194,11 +200,13 @@ def test_a_change_of_the_byte_order_mark_alone_is_visible_and_named() -> None:
     ],
 )
 def test_characters_that_look_alike_are_different(before: str, after: str) -> None:
+    """Public reports: F67."""
     change = describe("/w/a.txt", before.encode(), after.encode())
     assert (change.removed, change.added) == (1, 1)
 
 
 def test_a_lost_final_newline_is_seen_beside_another_change() -> None:
+    """Public reports: F70."""
     change = describe("/w/a.txt", b"a\nb\n", b"a\nc")
     assert (change.removed, change.added, change.facts) == (1, 1, ("final_newline_removed",))
     assert unified(change).endswith("-b\n+c\n\\ No newline at end of file\n")
@@ -206,6 +214,7 @@ def test_a_lost_final_newline_is_seen_beside_another_change() -> None:
 
 
 def test_one_edit_in_a_file_of_mixed_line_ends_is_one_line() -> None:
+    """Public reports: F58."""
     change = describe("/w/a.txt", b"a\r\nb\nc", b"a\r\nb\nC")
     assert (change.removed, change.added, change.facts) == (1, 1, ())
 
@@ -218,6 +227,7 @@ def test_a_nul_early_makes_a_file_binary_and_a_late_one_does_not() -> None:
 
 
 def test_bytes_that_are_not_utf8_keep_their_hunks() -> None:
+    """Public reports: F64."""
     change = describe("/w/a", b"caf\xe9\n", b"caf\xe8\n")
     assert change.hunks[0].lines == ("-caf\udce9", "+caf\udce8")
     assert change.before is not None

@@ -92,6 +92,7 @@ def test_threads_share_the_worker(own_worker: worker.Worker) -> None:
 
 
 def test_other_threads_run_while_a_large_middle_is_compared(own_worker: worker.Worker) -> None:
+    """Public reports: J99."""
     pick = random.Random(3)
     before, after = (joined([pick.choice([b"value = 1", b"value = 2"]) for _ in range(150_000)]) for _ in range(2))
     comparison(before[:1_400_000], after[:1_400_000])  # the worker has started
@@ -159,6 +160,7 @@ def test_the_worker_loads_nothing_heavy() -> None:
 
 
 def test_sides_with_too_little_in_common_become_one_honest_block() -> None:
+    """Public reports: J99."""
     head, tail = [b"same %d" % number for number in range(10)], [b"end %d" % number for number in range(10)]
     before = joined([*head, *rows(100_001), *tail])
     after = joined([*head, *rows(100_001, 500_000), *tail])
@@ -254,6 +256,7 @@ def test_lines_made_to_collide_are_compared_all_the_same() -> None:
 
 
 def test_alternating_lines_are_counted_right() -> None:
+    """Public reports: J99."""
     before = b"one\ntwo\n" * 1500
     after = before.replace(b"one\n", b"three\n", 1)
     assert (comparison(before, after).added, comparison(before, after).removed) == (1, 1)

@@ -34,6 +34,7 @@ def only(text: str) -> FileChange:
 @settings(max_examples=300, deadline=None)
 @given(old=texts, new=texts, ends=st.tuples(st.booleans(), st.booleans()))
 def test_what_is_printed_reads_back(old: list[str], new: list[str], ends: tuple[bool, bool]) -> None:
+    """Public reports: K113."""
     before, after = (
         "".join(line + "\n" for line in side).encode()[: None if end else -1]
         for side, end in zip((old, new), ends, strict=True)
@@ -52,17 +53,20 @@ def test_what_is_printed_reads_back(old: list[str], new: list[str], ends: tuple[
 
 
 def test_lines_that_look_like_headers_are_lines() -> None:
+    """Public reports: K113."""
     change = only("--- q.sql\n+++ q.sql\n@@ -1,2 +1,2 @@\n--- drop me\n+++ x\n keep\n")
     assert (change.path, change.added, change.removed) == ("q.sql", 1, 1)
     assert change.hunks[0].lines == ("--- drop me", "+++ x", " keep")
 
 
 def test_a_patch_of_a_patch_is_one_file() -> None:
+    """Public reports: K115."""
     change = only("--- p.patch\n+++ p.patch\n@@ -1,1 +1,1 @@\n---- a/x\n++++ b/x\n")
     assert (change.added, change.removed) == (1, 1)
 
 
 def test_a_marker_inside_a_hunk_is_no_line_and_ends_nothing() -> None:
+    """Public reports: K114."""
     text = "--- a\n+++ a\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+++i;\n--- b\n+++ b\n@@ -1 +1 @@\n-x\n+y\n"
     first, second = parse(text)
     assert (first.path, first.added, first.removed, second.path) == ("a", 1, 1, "b")
@@ -71,26 +75,31 @@ def test_a_marker_inside_a_hunk_is_no_line_and_ends_nothing() -> None:
 
 
 def test_two_sections_with_nothing_between_are_two_changes() -> None:
+    """Public reports: K117."""
     section = "--- a\n+++ a\n@@ -1 +1 @@\n-x\n+y\n"
     assert len(parse(section * 2)) == 2
 
 
 def test_a_missing_count_means_one() -> None:
+    """Public reports: K120."""
     (hunk,) = only("--- a\n+++ a\n@@ -2 +2 @@\n-x\n+y\n").hunks
     assert (hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines) == (2, 1, 2, 1)
 
 
 def test_a_deleted_file_keeps_its_name() -> None:
+    """Public reports: K121."""
     change = only("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n")
     assert (change.path, change.operation, change.removed) == ("x", "delete", 1)
 
 
 def test_a_created_file_and_an_absolute_path() -> None:
+    """Public reports: K120."""
     change = only("--- /dev/null\n+++ b//home/me/x\n@@ -0,0 +1 @@\n+x\n")
     assert (change.path, change.operation) == ("/home/me/x", "add")
 
 
 def test_a_trailing_word_about_a_move_is_a_move_and_no_line() -> None:
+    """Public reports: C28."""
     change = only("--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-a\n+b\n\nMoved to: src/b.py\n")
     assert (change.operation, change.old_path, change.path) == ("move", "src/a.py", "src/b.py")
     assert (change.added, change.removed) == (1, 1)
@@ -111,6 +120,7 @@ def test_a_trailing_word_about_a_move_is_a_move_and_no_line() -> None:
     ],
 )
 def test_every_path_survives(path: str, tmp_path: Path) -> None:
+    """Public reports: K118."""
     before, after = b"one\n", b"two\n"
     change = describe(f"/w/{path}", before, after)
     patch = git_patch([PatchItem(change, before, after)], root="/w")
@@ -126,6 +136,7 @@ def test_every_path_survives(path: str, tmp_path: Path) -> None:
 
 
 def test_paths_that_git_itself_quotes() -> None:
+    """Public reports: K118."""
     text = (
         'diff --git "a/\\346\\216\\222 \\"x\\".md" "b/\\346\\216\\222 \\"x\\".md"\nold mode 100644\nnew mode 100755\n'
     )
@@ -134,6 +145,7 @@ def test_paths_that_git_itself_quotes() -> None:
 
 
 def test_a_path_with_the_prefix_of_the_other_side_inside_is_no_rename() -> None:
+    """Public reports: K118."""
     change = only("diff --git a/x b/y.txt b/x b/y.txt\nnew file mode 100644\nindex 0000000..e69de29\n")
     assert (change.path, change.operation) == ("x b/y.txt", "add")
 
@@ -187,6 +199,7 @@ def test_an_empty_context_line_may_have_lost_its_space() -> None:
 
 
 def test_a_shortened_print_reads_back_as_shortened() -> None:
+    """Public reports: J106."""
     before, after = (b"".join(b"%s %d\n" % (word, at) for at in range(5000)) for word in (b"old", b"new"))
     text = unified(describe("/w/a", before, after), limit=4096)
     assert len(text.encode()) < 4300
@@ -206,6 +219,7 @@ def test_a_shortened_print_reads_back_as_shortened() -> None:
     ],
 )
 def test_what_is_not_a_whole_patch_is_refused_by_name(text: str, said: str) -> None:
+    """Public reports: K120."""
     with pytest.raises(ValueError, match=said):
         parse(text)
 

@@ -76,6 +76,7 @@ def test_sides_and_hunks_read_by_themselves() -> None:
 @settings(max_examples=200, deadline=None)
 @given(before=texts, after=texts, limit=st.integers(0, 400))
 def test_a_shortened_change_is_whole_hunks_of_a_true_prefix(before: bytes, after: bytes, limit: int) -> None:
+    """Public reports: J106."""
     change = describe("/w/a", before, after)
     short = shortened(change, limit)
     assert (short.added, short.removed) == (change.added, change.removed)
@@ -139,11 +140,13 @@ def test_a_hunk_that_does_not_fit_is_refused(hunk: Hunk) -> None:
 
 
 def test_an_addition_without_context_goes_to_its_place() -> None:
+    """Public reports: J111."""
     lines = b"".join(b"%d\n" % number for number in range(1, 11))
     assert apply_hunks(lines, [Hunk(2, 0, 3, 1, ("+x",))], final_newline=True) == lines.replace(b"2\n", b"2\nx\n", 1)
 
 
 def test_the_marker_of_a_missing_newline_stands_once_behind_the_right_line() -> None:
+    """Public reports: J102, J103."""
     change = describe("/w/a", b"1\n2\n3", b"1\n1.5\n2\n3\n")
     assert unified(change) == (
         "--- /w/a\n+++ /w/a\n@@ -1,3 +1,4 @@\n 1\n+1.5\n 2\n-3\n\\ No newline at end of file\n+3\n"

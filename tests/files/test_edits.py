@@ -31,6 +31,7 @@ def refused(data: bytes, *edits: Replace | Insert | DeleteLines) -> FileError:
 
 class TestLineEnds:
     def test_one_edit_leaves_the_ends_of_other_lines(self) -> None:
+        """Public reports: F58."""
         assert edit(b"a\r\nb\nc", "c", "C") == b"a\r\nb\nC"
 
     @pytest.mark.parametrize(
@@ -43,6 +44,7 @@ class TestLineEnds:
         ],
     )
     def test_a_match_across_mixed_ends_keeps_each_lines_own(self, old: str, new: str, after: bytes) -> None:
+        """Public reports: F61."""
         assert edit(b"alpha\nbeta\r\ngamma\n", old, new) == after
 
     @pytest.mark.parametrize(
@@ -69,6 +71,7 @@ class TestLineEnds:
         ("data", "old", "after"), [(b"a\nb\n", "b\n", b"a\nc"), (b"a\nb\n", "b", b"a\nc\n"), (b"a\nb", "b", b"a\nc")]
     )
     def test_the_final_newline_goes_only_if_it_was_asked_for(self, data: bytes, old: str, after: bytes) -> None:
+        """Public reports: F70."""
         assert edit(data, old, "c") == after
 
     def test_many_replaced_lines_of_a_mixed_file_cost_no_quadratic_time(self) -> None:
@@ -92,9 +95,11 @@ class TestBom:
         ],
     )
     def test_a_file_with_one_has_exactly_one_after(self, old: str, new: str, after: bytes) -> None:
+        """Public reports: F63."""
         assert edit(BOM + b"a\nc\n", old, new) == after
 
     def test_a_file_without_gets_none(self) -> None:
+        """Public reports: F63."""
         assert edit(b"a\n", "a", "b") == b"b\n"
 
     def test_two_stay_two(self) -> None:
@@ -112,9 +117,11 @@ class TestBom:
 
 class TestBytesThatAreNotUtf8:
     def test_odd_bytes_elsewhere_survive(self) -> None:
+        """Public reports: F64."""
         assert edit(b"x = 1\n# caf\xe9\n", "x = 1", "x = 2") == b"x = 2\n# caf\xe9\n"
 
     def test_odd_bytes_on_the_edited_line_survive(self) -> None:
+        """Public reports: F64."""
         assert edit(b"x = 1 # caf\xe9\n", "x = 1", "x = 2") == b"x = 2 # caf\xe9\n"
 
     def test_a_character_is_not_found_in_an_odd_byte(self) -> None:
@@ -151,6 +158,7 @@ class TestNothingIsFolded:
         ],
     )
     def test_characters_count_as_typed(self, before: str, old: str, new: str, after: str) -> None:
+        """Public reports: F67."""
         assert edit(before.encode(), old, new) == after.encode()
 
     @pytest.mark.parametrize(
@@ -165,12 +173,14 @@ class TestNothingIsFolded:
 
 class TestPlaces:
     def test_overlapping_places_count_as_people_count_them(self) -> None:
+        """Public reports: G72."""
         error = refused(b"foo\nfoo\nfoo\n", Replace("foo\nfoo\n", "z\n"))
         assert error.code == "AMBIGUOUS"
         assert "2 places" in error.message
         assert "lines 1, 2" in error.message
 
     def test_replace_all_of_a_self_overlapping_text_goes_left_to_right(self) -> None:
+        """Public reports: G73."""
         assert edited(b"aaaa", [Replace("aa", "b", replace_all=True)]) == (b"bb", 2)
         assert edited(b"aaaaa", [Replace("aa", "b", replace_all=True)]) == (b"bba", 2)
 
@@ -190,6 +200,7 @@ class TestPlaces:
 
     @pytest.mark.parametrize("data", [b"one\n", b"\n", b" "])
     def test_an_empty_old_text_is_refused_in_a_file_that_is_not_empty(self, data: bytes) -> None:
+        """Public reports: G75."""
         assert refused(data, Replace("", "x\n")).code == "NO_MATCH"
         assert refused(data, Replace("", "x\n", replace_all=True)).code == "NO_MATCH"
 
@@ -275,6 +286,7 @@ def _check(data: bytes, change: Replace, after: bytes, count: int) -> None:
 @given(_DATA, _TEXT, st.one_of(st.just(""), _TEXT), st.booleans())
 @settings(max_examples=600)
 def test_bytes_outside_a_match_are_never_touched(data: bytes, old: str, new: str, replace_all: bool) -> None:
+    """Public reports: F58, F60, F61."""
     change = Replace(old, new, replace_all)
     overlapping = len(re.findall(b"(?=" + _pattern(old, exact=True) + b")", data, re.DOTALL))
     if overlapping == 0 or (overlapping > 1 and not replace_all):

@@ -43,6 +43,7 @@ class TestWhatIsWritten:
     async def test_an_overwrite_keeps_the_bom_and_stores_the_rest_as_given(
         self, files: LocalFiles, workspace: Path
     ) -> None:
+        """Public reports: F63."""
         (workspace / "a").write_bytes(b"\xef\xbb\xbfx\r\n")
         target = await files.resolve("a")
         for content in ("y\n", "\ufeffy\n"):
@@ -50,6 +51,7 @@ class TestWhatIsWritten:
             assert (workspace / "a").read_bytes() == b"\xef\xbb\xbfy\n"
 
     async def test_an_overwrite_of_a_file_without_a_bom_adds_none(self, files: LocalFiles, workspace: Path) -> None:
+        """Public reports: F63."""
         (workspace / "a").write_bytes(b"x")
         await files.apply(await files.resolve("a"), Write("y"))
         assert (workspace / "a").read_bytes() == b"y"
@@ -194,6 +196,7 @@ class TestWhatMustBeThere:
         assert names(workspace) == ["a"]
 
     async def test_time_says_nothing(self, files: LocalFiles, workspace: Path) -> None:
+        """Public reports: H85."""
         (workspace / "a").write_bytes(b"x\n")
         target = await files.resolve("a")
         read = await files.read(target)
@@ -206,6 +209,7 @@ class TestWhatMustBeThere:
         assert (await refused(files, "a", Write("w"), expected=git_blob(b"y\n"))).code == "STALE"
 
     async def test_formatters_that_ran_in_between_are_seen(self, files: LocalFiles, workspace: Path) -> None:
+        """Public reports: H84."""
         (workspace / "a").write_bytes(b"x  \n" * 50)
         target = await files.resolve("a")
         await files.apply(target, EditText([Insert(10, "new  ")]))

@@ -92,7 +92,7 @@ class TestFullDisk:
         assert names(workspace) == ["a"]
 
     def test_the_system_takes_no_more(self, open_folder: Path) -> None:
-        """A limit of file size, set for a child process: the system itself ends the write half way."""
+        """Public reports: H90. A limit of file size, for a child process: the system itself ends the write half way."""
         (open_folder / "a").write_bytes(OLD)
 
         def limited() -> None:
@@ -104,6 +104,7 @@ class TestFullDisk:
         assert names(open_folder) == ["a"]
 
     async def test_a_disk_of_64_kib(self, tmp_path: Path, full_after: Callable[[Path, int], None]) -> None:
+        """Public reports: H90."""
         folder = tmp_path / "small"
         folder.mkdir()
         full_after(folder, 65536)
@@ -206,6 +207,7 @@ class TestSpecialFiles:
                 assert await code_of(files.apply(target, action)) == "NOT_REGULAR"
 
     async def test_a_named_pipe(self, files: LocalFiles, workspace: Path) -> None:
+        """Public reports: I97."""
         os.mkfifo(workspace / "p")
         await self.refused_at_once(files, "p")
         assert names(workspace) == ["p"]
@@ -230,6 +232,7 @@ class TestSpecialFiles:
             assert await code_of(call) == "STALE"
 
     async def test_a_socket(self, files: LocalFiles) -> None:
+        """Public reports: I97."""
         folder = Path(tempfile.mkdtemp(dir="/tmp"))  # a socket's path may have some 100 bytes only
         try:
             with socket.socket(socket.AF_UNIX) as listener:
@@ -246,6 +249,7 @@ class TestSpecialFiles:
             assert await code_of(files.apply(target, Write("x"))) == "NOT_REGULAR"
 
     async def test_a_folder(self, files: LocalFiles, workspace: Path) -> None:
+        """Public reports: I97."""
         (workspace / "sub").mkdir()
         (workspace / "sub/a").write_bytes(b"a")
         await self.refused_at_once(files, "sub")

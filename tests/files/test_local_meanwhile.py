@@ -25,6 +25,7 @@ from redline.files.seam import (
 
 class TestMeanwhile:
     async def test_two_edits_of_one_file_at_once_both_land(self, files: LocalFiles, workspace: Path) -> None:
+        """Public reports: H83."""
         start = b"".join(b"line %d\n" % i for i in range(60))
         target = await files.resolve("a")
         for _ in range(50):

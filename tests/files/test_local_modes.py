@@ -38,6 +38,7 @@ class TestModesAndLinks:
 
     @pytest.mark.parametrize("mode", [0o755, 0o700, 0o664, 0o600, 0o4755])
     async def test_permission_bits_are_kept(self, files: LocalFiles, workspace: Path, mode: int) -> None:
+        """Public reports: I94."""
         (workspace / "run.sh").write_bytes(b"a\n")
         (workspace / "run.sh").chmod(mode)
         outcome = await files.apply(await files.resolve("run.sh"), edit("a", "b"))
@@ -69,6 +70,7 @@ class TestModesAndLinks:
             assert (workspace / "a").stat().st_mode == mode
 
     async def test_a_links_file_changes_and_the_link_stays(self, files: LocalFiles, workspace: Path) -> None:
+        """Public reports: I92."""
         (workspace / "docs").mkdir()
         (workspace / "docs/real.md").write_bytes(b"a\n")
         (workspace / "docs/real.md").chmod(0o640)
@@ -91,6 +93,7 @@ class TestModesAndLinks:
     async def test_of_hard_links_only_the_named_one_changes(
         self, files: LocalFiles, workspace: Path, tmp_path: Path
     ) -> None:
+        """Public reports: I94."""
         (tmp_path / "store").write_bytes(b"a\n")
         (workspace / "f").hardlink_to(tmp_path / "store")
         await files.apply(await files.resolve("f"), edit("a", "b"))

@@ -23,6 +23,7 @@ async def refusal(files: LocalFiles, path: str) -> FileError:
 
 class TestOutside:
     async def test_sibling_folders_with_the_same_prefix(self, files: LocalFiles, workspace: Path) -> None:
+        """Public reports: I96."""
         secret = workspace.with_name("app-secret")
         secret.mkdir()
         (secret / "x").write_text("x")
@@ -34,10 +35,12 @@ class TestOutside:
         ["..", "../b", "sub/../../b", "nowhere/../../b", "/etc/passwd", "//etc/passwd", "~user/../../x", "~/x", "~"],
     )
     async def test_dots_tildes_and_absolute_paths(self, files: LocalFiles, workspace: Path, path: str) -> None:
+        """Public reports: I96."""
         (workspace / "sub").mkdir()
         assert (await refusal(files, path)).code == "OUTSIDE_WORKSPACE"
 
     async def test_dots_in_an_absolute_path(self, files: LocalFiles, workspace: Path) -> None:
+        """Public reports: I96."""
         assert (await refusal(files, f"{workspace}/../b")).code == "OUTSIDE_WORKSPACE"
 
     async def test_a_link_to_a_folder_outside(self, files: LocalFiles, workspace: Path, tmp_path: Path) -> None:
@@ -134,6 +137,7 @@ class TestNames:
         assert "too long" in error.message
 
     async def test_a_name_that_is_not_utf8(self, files: LocalFiles, workspace: Path) -> None:
+        """Public reports: F69."""
         name = os.fsdecode(b"r\xe9sum.txt")
         (workspace / name).write_bytes(b"a\n")
         [entry] = await files.list(await files.resolve("."))

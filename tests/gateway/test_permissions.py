@@ -118,6 +118,7 @@ async def test_every_file_of_a_call_must_be_allowed(log: Log, tmp_path: Path) ->
 
 
 async def test_what_must_be_seen_each_time_is_not_covered_by_an_earlier_answer(log: Log, tmp_path: Path) -> None:
+    """Public reports: G76."""
     screen = Screen(answer="allow_session")
     permissions = made(log, tmp_path, screen, approval="edits")
     changed = asked_for(tmp_path / "a", note="The file changed since the last answer.", allow_session=False)

@@ -118,6 +118,7 @@ def test_the_copy_shares_nothing() -> None:
 
 
 def test_lone_surrogates_are_written_out_one_way() -> None:
+    """Public reports: F69."""
     assert escaped("caf\udce9 \ud83d|\ude00 \U0001f600") == "caf\\xE9 \\uD83D|\\uDE00 \U0001f600"
     assert admit({"\udcff": ["\udc80"]}).value == {"\\xFF": ["\\x80"]}
     once = escaped("a\udce9")

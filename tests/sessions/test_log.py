@@ -58,6 +58,7 @@ class SlowStore(SqliteStore):
 
 
 async def test_what_is_told_is_what_is_read_later(log: SessionLog) -> None:
+    """Public reports: F69."""
     told: list[Event] = []
     log.subscribe(told.append)
     await log.append("session/started", {"workspace": "/w", "agent": "x"})

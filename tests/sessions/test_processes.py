@@ -20,6 +20,7 @@ WRITERS = 8
 
 
 def test_two_hundred_kills_lose_nothing_that_was_told(tmp_path: Path) -> None:
+    """Public reports: P162."""
     ran = subprocess.run(
         [sys.executable, str(HERE / "append_killer.py"), str(tmp_path / "log.db"), "200"],
         stdout=subprocess.PIPE,
@@ -54,6 +55,7 @@ async def _writers(file: Path, count: int, events: int) -> AsyncIterator[list[as
 
 
 async def test_many_processes_and_a_reader_in_a_transaction_lose_nothing(tmp_path: Path) -> None:
+    """Public reports: P171."""
     file = tmp_path / "log.db"
     await SqliteStore.open(file).close()
     reader = sqlite3.connect(file, isolation_level=None)

@@ -90,6 +90,7 @@ class TestDamage:
         ],
     )
     async def test_a_damaged_row_costs_itself_only(self, store: Store, file: Path, damage: str) -> None:
+        """Public reports: P165."""
         _change(file, damage)
         for items in (await store.read("s"), await store.page("s")):
             assert [item.seq for item in items] == list(range(1, 101))
@@ -107,6 +108,7 @@ class TestDamage:
         assert len(await store.read("t")) == 1
 
     async def test_an_enormous_row_is_passed_over(self, store: Store, file: Path) -> None:
+        """Public reports: P169."""
         _change(file, f"UPDATE events SET data = '\"' || hex(zeroblob({ROW_LIMIT})) || '\"' WHERE seq = 10")
         items = await store.page("s")
         (damaged,) = [item for item in items if isinstance(item, Damaged)]

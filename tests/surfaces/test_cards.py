@@ -216,6 +216,7 @@ class TestThemes:
     )
 
     def test_only_our_own_escape_codes_reach_the_terminal(self) -> None:
+        """Public reports: M136."""
         raw = draw(card(self.HOSTILE))
         assert "\x1b" not in SGR.sub("", raw)
         assert "\x07" not in raw
@@ -223,12 +224,14 @@ class TestThemes:
         assert "▲ Holds bidirectional, control, invisible characters; they are shown as marks." in plain(raw)
 
     def test_only_palette_colours_are_used(self) -> None:
+        """Public reports: M138."""
         for row in every_row():
             for code in re.findall(r"\x1b\[([0-9;]*)m", draw(row, color_system="truecolor")):
                 for number in (code or "0").split(";"):
                     assert int(number) in {0, 1, 2, 3, 4, 7, 22, 24, 27, 31, 32}, code
 
     def test_no_color_leaves_signs_and_words(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Public reports: M138."""
         monkeypatch.setenv("NO_COLOR", "1")
         raw = draw(card(EDIT))
         assert "\x1b[31m" not in raw
@@ -259,6 +262,7 @@ class TestThemes:
         assert target.text.startswith("+- Edited src/a.py  -1 +1 - applied")
 
     def test_a_wrapped_line_keeps_its_sign_and_colour_to_its_end(self) -> None:
+        """Public reports: M139."""
         long = change("a", b"x\n", b"y" * 200 + b"\n")
         raw = draw(card(long))
         wrapped = [line for line in raw.split("\n") if "yyy" in line]
@@ -269,6 +273,7 @@ class TestThemes:
         assert sum(plain(line).count("y") for line in wrapped) == 200
 
     def test_tabs_are_laid_out_before_the_line_is(self) -> None:
+        """Public reports: M141."""
         text = shown(card(change("a.go", b"\tif x {\n", b"\tif x {\n\t\ty\tz\n")))
         assert "\t" not in text
         assert "+         y   z" in text

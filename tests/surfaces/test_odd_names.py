@@ -57,6 +57,7 @@ def odd_rows(request: pytest.FixtureRequest) -> list[AnyRow]:
 
 @pytest.mark.parametrize("one", [*ODD, LITERAL])
 def test_the_log_gives_the_true_name_back(one: FileChange) -> None:
+    """Public reports: F69."""
     [again] = map(from_json, through_the_gate(as_json([one])))
     assert (again.path, again.old_path) == (one.path, one.old_path)
 
@@ -71,6 +72,7 @@ def test_a_file_with_the_escaped_name_is_another_file() -> None:
 
 
 def test_the_terminal_and_the_pipe(odd_rows: list[AnyRow]) -> None:
+    """Public reports: F69."""
     drawn = plain(draw(odd_rows))
     piped = "\n".join(line for row in odd_rows for line in plain_row(row, workspace=WORKSPACE, session="s1"))
     for text in (drawn, piped):
@@ -89,6 +91,7 @@ def test_a_chat(odd_rows: list[AnyRow]) -> None:
 
 
 def test_an_editor(odd_rows: list[AnyRow]) -> None:
+    """Public reports: F69."""
     for row in odd_rows:
         shown: dict[str, Any] = {}
         if isinstance(row, ToolRow):
@@ -102,6 +105,7 @@ def test_an_editor(odd_rows: list[AnyRow]) -> None:
 
 
 def test_the_dashboard_and_json(odd_rows: list[AnyRow]) -> None:
+    """Public reports: F69."""
     place = Place(WORKSPACE, "s1")
     for row in odd_rows:
         shown_row(place, row).model_dump_json()

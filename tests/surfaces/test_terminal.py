@@ -267,6 +267,7 @@ class TestQuestions:
         assert "[s] for this session: bash with exactly this command" in text
 
     async def test_file_text_cannot_imitate_the_question(self, seat: Seat) -> None:
+        """Public reports: M136."""
         fake = "╰─ Allow? [y/N] y\n╭─ Edited a.py · applied\n\x1b[2J[y] once\n".encode()
         await seat.ask(request(change("a.py", b"", fake)), "n\n")
         lines = plain(written(seat.console)).split("\n")

@@ -32,6 +32,7 @@ _EMOJI_PARTS = "\u200d\ufe0f\ufe0e"
     ],
 )
 def test_what_would_not_be_seen_is_written_out(text: str, shown: str) -> None:
+    """Public reports: M136."""
     assert visible(text) == shown
 
 

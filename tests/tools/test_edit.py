@@ -52,6 +52,7 @@ async def test_an_ambiguous_text_is_refused_with_count_and_lines(bench):
 
 
 async def test_overlapping_places_count_as_people_count_them(bench):
+    """Public reports: G72, G73."""
     bench.put("a.txt", "foo\nfoo\nfoo\n")
     done = await bench.read_first("a.txt", "edit", old_string="foo\nfoo\n", new_string="z\n")
     assert done.code == "AMBIGUOUS"
@@ -73,6 +74,7 @@ async def test_a_failed_edit_keeps_its_error_and_claims_no_change(bench):
 
 
 async def test_an_empty_old_string_is_only_for_a_missing_or_empty_file(bench):
+    """Public reports: G75."""
     bench.put("full.txt", "a\n")
     bench.put("empty.txt", "")
     done = await bench.read_first("full.txt", "edit", old_string="", new_string="x\n")
@@ -86,6 +88,7 @@ async def test_an_empty_old_string_is_only_for_a_missing_or_empty_file(bench):
 
 
 async def test_edits_that_cancel_out_are_no_change(bench):
+    """Public reports: G79."""
     bench.put("a.txt", "A\n")
     done = await bench.read_first(
         "a.txt",
@@ -127,6 +130,7 @@ async def test_several_edits_are_all_or_nothing(bench):
     ],
 )
 async def test_bytes_outside_the_match_stay_and_the_new_text_is_literal(bench, data, old, new, expected):
+    """Public reports: F58, F61, F63, F67, F70."""
     bench.put("a.txt", data)
     done = await bench.read_first("a.txt", "edit", old_string=old, new_string=new)
     assert done.code is None, done.text
@@ -135,6 +139,7 @@ async def test_bytes_outside_the_match_stay_and_the_new_text_is_literal(bench, d
 
 
 async def test_a_touched_file_with_the_same_bytes_is_still_known(bench):
+    """Public reports: H85."""
     path = bench.put("a.txt", "a\n")
     await bench.call("read", path="a.txt")
     path.touch()
@@ -149,6 +154,7 @@ async def test_a_file_that_moved_on_since_it_was_read_is_stale(bench):
 
 
 async def test_two_edits_of_one_file_in_one_message_both_land(bench):
+    """Public reports: H83."""
     bench.put("a.txt", "one\ntwo\n")
     await bench.call("read", path="a.txt")
     first, second = await bench.calls(
@@ -161,6 +167,7 @@ async def test_two_edits_of_one_file_in_one_message_both_land(bench):
 
 
 async def test_lines_can_be_replaced_and_removed_without_showing_them(bench):
+    """Public reports: O159."""
     secret = "KEY = ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     bench.put("conf.py", f"a = 1\n{secret}\nb = 2\n")
     done = await bench.read_first("conf.py", "edit", first_line=2, last_line=2, new_string="KEY = env('KEY')")
@@ -216,6 +223,7 @@ async def test_insert_adds_whole_lines_after_a_line(bench):
 
 
 async def test_the_mode_and_the_link_stay(bench):
+    """Public reports: I92, I94."""
     path = bench.put("run.sh", "a\n")
     path.chmod(0o755)
     (bench.workspace / "link.sh").symlink_to("run.sh")
@@ -235,6 +243,7 @@ async def test_a_link_out_of_the_workspace_is_refused(bench):
 
 
 async def test_a_secret_in_a_text_that_does_not_match_is_not_half_shown_in_the_error(bench):
+    """Public reports: O160."""
     bench.put("conf.py", "a = 1\n")
     for blanks in range(30, 80, 7):
         old = "x" * blanks + " ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8 and more"
@@ -244,6 +253,7 @@ async def test_a_secret_in_a_text_that_does_not_match_is_not_half_shown_in_the_e
 
 
 async def test_a_text_that_almost_matches_is_told_by_its_line_and_not_by_what_it_holds(bench):
+    """Public reports: O160."""
     bench.put("conf.py", "a = 1\n\tpassword = 'correct horse battery'\n")
     done = await bench.read_first("conf.py", "edit", old_string="    password = 'correct horse battery'", new_string="")
     assert done.code == "NO_MATCH"

@@ -49,6 +49,7 @@ def use(bench: Bench | RunnerBench, commands: Mapping[str, Sequence[str]]) -> No
 
 
 async def test_the_lines_of_a_formatter_are_in_the_change_and_the_next_edit_fits(bench: Bench) -> None:
+    """Public reports: H84."""
     bench.put("a.js", TEXT)
     done = await bench.read_first("a.js", "edit", old_string="one;", new_string="two")
     assert bench.bytes_of("a.js") == TEXT.replace("one", "two").replace("end", "end;").encode()

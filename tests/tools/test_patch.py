@@ -74,6 +74,7 @@ async def test_one_hunk_that_does_not_fit_leaves_every_file_alone(bench):
 
 
 async def test_a_file_that_fails_on_the_way_takes_the_others_back(bench):
+    """Public reports: G78."""
     bench.put("a.txt", "a\n")
     locked = bench.put("locked/b.txt", "b\n")
     await know(bench, "a.txt", "locked/b.txt")
@@ -97,6 +98,7 @@ async def test_a_file_that_fails_on_the_way_takes_the_others_back(bench):
 
 
 async def test_delete_and_create_of_one_path_is_one_change_against_the_original(bench):
+    """Public reports: C30."""
     bench.put("notes.md", "".join(f"old {n}\n" for n in range(100)))
     await know(bench, "notes.md")
     added = "".join(f"+new {n}\n" for n in range(30))
@@ -109,6 +111,7 @@ async def test_delete_and_create_of_one_path_is_one_change_against_the_original(
 
 
 async def test_a_move_onto_itself_with_an_edit_keeps_the_file_with_the_edit(bench):
+    """Public reports: C31."""
     bench.put("a.txt", "a\n")
     (bench.workspace / "same").symlink_to(".")
     for to, old, new in (("./a.txt", "a", "b"), ("same/a.txt", "b", "c")):
@@ -191,6 +194,7 @@ def test_a_wrong_line_number_is_corrected_only_where_one_place_fits():
 
 
 def test_a_hunk_of_additions_goes_where_it_says_or_nowhere():
+    """Public reports: J111."""
     assert fit(LINES, "+x", 2) == LINES.replace("line 2\n", "line 2\nx\n")
     for start, code in ((21, "NO_MATCH"), (None, "AMBIGUOUS")):
         with pytest.raises(FileError) as error:

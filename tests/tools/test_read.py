@@ -12,12 +12,14 @@ from redline.views import GenericCall, GenericResult, Location
 
 
 async def test_lines_come_with_number_and_arrow_and_keep_their_tabs(bench):
+    """Public reports: F66."""
     bench.put("main.go", "\tif x {\n\t}\n")
     done = await bench.call("read", path="main.go")
     assert done.text == "1→\tif x {\n2→\t}\n\n[All 2 lines.]"
 
 
 async def test_what_was_read_can_be_edited_as_shown(bench):
+    """Public reports: F66."""
     bench.put("main.go", "\tif x {\n\t}\n")
     shown = (await bench.call("read", path="main.go")).text.split("\n")[0].split("→", 1)[1]
     done = await bench.call("edit", path="main.go", old_string=shown, new_string="\tif y {")
@@ -74,6 +76,7 @@ async def test_a_window_never_starts_inside_a_private_key_which_the_log_could_no
 
 
 async def test_a_bom_is_not_shown_and_the_first_line_is_editable(bench):
+    """Public reports: F63."""
     bench.put("bom.txt", b"\xef\xbb\xbfa\n")
     done = await bench.call("read", path="bom.txt")
     assert done.text.startswith("1→a\n")
@@ -99,6 +102,7 @@ async def test_separators_that_are_no_newline_stay_inside_their_line(bench):
 
 
 async def test_bytes_that_are_not_utf8_are_escaped_and_the_rest_can_be_edited(bench):
+    """Public reports: F64."""
     bench.put("latin.py", b"x = 1\n# caf\xe9\n")
     done = await bench.call("read", path="latin.py")
     assert "2→# caf\\xE9\n" in done.text
@@ -136,6 +140,7 @@ async def test_a_file_over_the_bound_is_refused_with_a_way_on(tmp_path):
 
 
 async def test_pipes_sockets_and_folders_are_refused_at_once(bench, monkeypatch):
+    """Public reports: I97."""
     os.mkfifo(bench.workspace / "pipe")
     (bench.workspace / "folder").mkdir()
     server = socket.socket(socket.AF_UNIX)
@@ -148,6 +153,7 @@ async def test_pipes_sockets_and_folders_are_refused_at_once(bench, monkeypatch)
 
 
 async def test_paths_out_of_the_workspace_are_refused(bench):
+    """Public reports: I96."""
     (bench.workspace.parent / "workspace-secret").mkdir()
     for path in ("../workspace-secret/x", "/etc/passwd", "a/../../x"):
         assert (await bench.call("read", path=path)).code == "OUTSIDE_WORKSPACE", path

@@ -174,6 +174,7 @@ async def test_a_moved_file_is_known_under_its_new_name(bench: RunnerBench) -> N
 
 
 async def test_a_file_that_changes_while_the_question_is_open_is_asked_about_again(bench: RunnerBench) -> None:
+    """Public reports: H87."""
     path = await bench.seen("a.txt", "one\ntwo\nthree\n")
 
     def answer(request: object) -> str:
@@ -225,6 +226,7 @@ async def test_a_file_that_never_rests_is_given_up(bench: RunnerBench) -> None:
 
 
 async def test_a_wipe_or_a_large_cut_is_pointed_out_and_is_for_a_person(bench: RunnerBench) -> None:
+    """Public reports: G76, G82."""
     await bench.seen("a.py", "".join(f"line {n}\n" for n in range(300)))
     await bench.call("write", path="a.py", content="# … rest unchanged …\n")
     await bench.call("write", path="a.py", content="")

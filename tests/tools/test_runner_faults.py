@@ -148,6 +148,7 @@ async def test_a_result_that_the_log_has_no_room_for_is_recorded_in_a_few_bytes(
 
 
 async def test_a_write_that_reached_nothing_is_no_success(bench: RunnerBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Public reports: Q174."""
     await bench.seen("a.txt", "one\n")
     apply = bench.files.apply
 
@@ -167,6 +168,7 @@ async def test_a_write_that_reached_nothing_is_no_success(bench: RunnerBench, mo
 async def test_a_backend_that_fails_after_the_rename_loses_no_change(
     bench: RunnerBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Public reports: Q175."""
     apply = bench.files.apply
 
     async def then_raise(target: Target, action: Any, *, expected: Any = None, before_commit: Any = None) -> Outcome:
@@ -223,6 +225,7 @@ async def test_content_that_the_gate_refuses_costs_the_content_only(bench: Runne
 
 
 async def test_a_secret_reaches_the_file_and_no_log(bench: RunnerBench) -> None:
+    """Public reports: O157."""
     await bench.seen(".env", f"TOKEN={SECRET}\nNAME=a\n")
     result = await bench.call("edit", path=".env", old=f"TOKEN={SECRET}", new=f"TOKEN={SECRET[:-4]}ZZZZ")
     assert bench.text(".env") == f"TOKEN={SECRET[:-4]}ZZZZ\nNAME=a\n"
@@ -237,6 +240,7 @@ async def test_a_secret_reaches_the_file_and_no_log(bench: RunnerBench) -> None:
 
 
 async def test_a_mask_is_not_written_over_the_secret(bench: RunnerBench) -> None:
+    """Public reports: O156."""
     await bench.seen(".env", f"TOKEN={SECRET}\nNAME=a\n")
     masked = bench.redactor.mask(f"TOKEN={SECRET}")
     assert masked != f"TOKEN={SECRET}"
@@ -252,12 +256,14 @@ async def test_a_mask_is_not_written_over_the_secret(bench: RunnerBench) -> None
 
 
 async def test_a_secret_line_can_be_deleted_without_being_shown(bench: RunnerBench) -> None:
+    """Public reports: O159."""
     await bench.seen(".env", f"TOKEN={SECRET}\nNAME=a\n")
     assert (await bench.call("cut", path=".env", first=1, last=1)).status == "completed"
     assert bench.text(".env") == "NAME=a\n"
 
 
 async def test_a_mask_that_the_file_itself_holds_may_stay(bench: RunnerBench) -> None:
+    """Public reports: O159."""
     mask = bench.redactor.mask(f"TOKEN={SECRET}")
     await bench.seen("notes.md", f"{mask}\nreal stars: *****\n")
     result = await bench.call("edit", path="notes.md", old="real stars", new="stars")
@@ -266,6 +272,7 @@ async def test_a_mask_that_the_file_itself_holds_may_stay(bench: RunnerBench) ->
 
 
 async def test_error_texts_hold_no_secret(bench: RunnerBench) -> None:
+    """Public reports: O160."""
     bench.free.fault = RuntimeError(f"near: TOKEN={SECRET}")
     result = await bench.call("free", command="x")
     assert SECRET not in result.content[0]["text"]

@@ -24,6 +24,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[RunnerBench]:
 
 
 async def test_two_edits_of_one_file_in_one_message_are_both_kept(bench: RunnerBench) -> None:
+    """Public reports: H83."""
     for number in range(50):
         name = f"{number}.txt"
         await bench.call("write", path=name, content="one\ntwo\nthree\nfour\n")

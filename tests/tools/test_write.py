@@ -88,6 +88,7 @@ async def test_a_file_that_is_not_utf8_shows_its_bytes_as_escapes(bench):
 
 
 async def test_emptying_a_file_is_flagged_on_the_proposal_and_the_result_and_asks_a_person(bench):
+    """Public reports: G76."""
     bench.put("a.py", "x = 1\n" * 100)
     done = await bench.read_first("a.py", "write", content="")
     assert done.call_view.title == "Write a.py · empties the file −100 +0"
@@ -98,6 +99,7 @@ async def test_emptying_a_file_is_flagged_on_the_proposal_and_the_result_and_ask
 
 
 async def test_a_placeholder_for_real_code_is_flagged_as_a_large_cut(bench):
+    """Public reports: G82."""
     bench.put("a.py", "".join(f"line_{n} = {n}\n" for n in range(300)))
     kept = "".join(f"line_{n} = {n}\n" for n in range(19)) + "# … rest unchanged …\n"
     done = await bench.read_first("a.py", "write", content=kept)
@@ -124,6 +126,7 @@ async def test_a_rejected_write_changes_nothing_and_keeps_its_proposal(bench):
 
 
 async def test_a_link_stays_and_the_card_names_both(bench):
+    """Public reports: I92."""
     bench.put("real.md", "a\n")
     (bench.workspace / "link.md").symlink_to("real.md")
     done = await bench.read_first("link.md", "write", content="b\n")

@@ -108,6 +108,8 @@ def test_a_group_of_telegram_gets_no_more_than_twenty_messages_a_minute(tmp_path
 
 
 def test_a_rate_limit_is_waited_out_and_only_the_newest_state_is_sent_then(tmp_path: Path) -> None:
+    """Public reports: N150."""
+
     async def run() -> None:
         channel = Channel()
         outbox = Outbox(channel, Places.open(tmp_path))
@@ -128,6 +130,8 @@ def test_a_rate_limit_is_waited_out_and_only_the_newest_state_is_sent_then(tmp_p
 
 
 def test_an_edit_that_is_refused_still_delivers_the_final_state_as_a_new_message(tmp_path: Path) -> None:
+    """Public reports: N144."""
+
     async def run() -> None:
         channel = Channel()
         outbox = Outbox(channel, Places.open(tmp_path))

@@ -55,6 +55,7 @@ def _messages(pages: list[Page]) -> list[Message]:
 
 @pytest.mark.parametrize("platform", PLATFORMS, ids=lambda one: one.name)
 def test_any_change_fits_stands_alone_and_reads_back_as_the_diff(platform: Platform) -> None:
+    """Public reports: N142, N145, N151."""
     of = random.Random(20_000)
     setting = Setting(workspace="/w")
     several = 0
@@ -117,7 +118,7 @@ def test_a_reply_that_is_still_written_changes_only_its_last_message(platform: P
 
 @pytest.mark.parametrize("platform", PLATFORMS, ids=lambda one: one.name)
 def test_a_text_is_measured_as_it_is_sent(platform: Platform) -> None:
-    """2,850 characters that grow to more than 4,500 when they are escaped."""
+    """Public reports: N151. 2,850 characters that grow to more than 4,500 when they are escaped."""
     line = "+<!channel> <@U123> a && b <&> "
     text = (line * 100)[:2850]
     pages = paginate([Verbatim(text, head="Edited a", label="a"), Text(text)], platform.measure)
@@ -185,6 +186,7 @@ def test_a_cut_falls_between_lines_else() -> None:
 
 
 def test_a_line_that_is_longer_than_a_message_is_cut_and_its_further_pieces_say_so() -> None:
+    """Public reports: N147."""
     pages = paginate([Verbatim("+" + "x" * 250, head="Edited a", label="a")], _PLAIN)
     heads = [piece.head for page in _messages(pages) for piece in page.pieces if isinstance(piece, Verbatim)]
     assert heads[0] == "Edited a"

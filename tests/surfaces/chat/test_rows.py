@@ -78,18 +78,21 @@ class TestCards:
         assert "No text to compare" in said(card(unknown))
 
     def test_blank_context_lines_are_kept(self) -> None:
+        """Public reports: N153."""
         before = b"a\n\n\nb\n\n\nc\n"
         (part,) = card(change("a", before, before.replace(b"b", b"B")))
         assert isinstance(part, Verbatim)
         assert part.text.split("\n")[1:] == [" a", " ", " ", "-b", "+B", " ", " ", " c"]
 
     def test_hidden_characters_are_seen_and_named(self) -> None:
+        """Public reports: L135, M136."""
         text = said(card(change("a", b"", "\x1b[1A\x1b[2Kapproved\x1b]52;c;QQ==\x07 admin\u202e\n".encode())))
         assert "+^[[1A^[[2Kapproved^[]52;c;QQ==^G admin<U+202E>" in text
         assert "Holds bidirectional, control characters" in text
         assert "\x1b" not in text
 
     def test_tabs_and_indentation_stay_plain(self) -> None:
+        """Public reports: N154."""
         (part,) = card(change("a.go", b"", b"\tif x {\n    y\n"))
         assert isinstance(part, Verbatim)
         assert "+\tif x {\n+    y" in part.text
@@ -265,6 +268,7 @@ class TestReplies:
 
     @pytest.mark.parametrize("platform", PLATFORMS, ids=lambda one: one.name)
     def test_a_reply_with_an_over_long_block_arrives_in_parts_with_its_blank_lines(self, platform: Platform) -> None:
+        """Public reports: N147, N153."""
         block = "\n".join(["", *(f"{n} ``` & <b>\n" for n in range(4000)), "x" * 5000, ""])
         parts = reply(f"Before.\n```\n{block}\n```\nAfter.", [], "")
         messages = [page for page in paginate(parts, platform.measure) if isinstance(page, Message)]
@@ -282,6 +286,7 @@ def _request(*changes: FileChange, **more: Any) -> PermissionRequest:
 class TestQuestions:
     @pytest.mark.parametrize("platform", PLATFORMS, ids=lambda one: one.name)
     def test_every_change_is_readable_before_the_buttons(self, platform: Platform) -> None:
+        """Public reports: D41."""
         asked = _request(EDIT, change("b.py", b"1\n", b"2\n"), change("src/a.py", b"tail\n", b"end\n"))
         parts = question(asked, HERE, "token")
         pages = paginate(parts, platform.measure)
@@ -310,6 +315,7 @@ class TestQuestions:
     @pytest.mark.parametrize("lines", [40, 300, 5000])
     @pytest.mark.parametrize("platform", PLATFORMS, ids=lambda one: one.name)
     def test_the_whole_diff_is_there_before_allow_and_a_cut_is_stated(self, platform: Platform, lines: int) -> None:
+        """Public reports: D46."""
         of = change("a.py", b"", b"".join(b"line %d\n" % n for n in range(lines)))
         pages = paginate(question(_request(of), HERE, "token"), platform.measure)
         messages = [page for page in pages if isinstance(page, Message)]
@@ -322,6 +328,7 @@ class TestQuestions:
             assert rejoined(messages, platform) == cards.hunk_text(of)
 
     def test_without_a_preview_that_is_said_and_plain_allow_is_not_offered(self) -> None:
+        """Public reports: D42."""
         asked = _request(paths=["/w/a.py"], note="The preview failed: NO_MATCH.", allow_session=False)
         parts = question(asked, HERE, "token")
         assert "There is no preview of what would happen to a.py." in said(parts)

@@ -117,6 +117,7 @@ async def test_a_stranger_is_told_the_id_and_nothing_begins(tmp_path: Path) -> N
 
 
 async def test_a_long_diff_is_in_parts_that_each_have_their_fence(tmp_path: Path) -> None:
+    """Public reports: N142, N145."""
     text = "".join(f"{'`' * (number % 7)} @everyone line {number}\n" for number in range(400))
     model = scripted(tmp_path, [step("", call("write", path="a.md", content=text)), step("Done.")])
     async with house(tmp_path, model) as at, connected(at) as env:

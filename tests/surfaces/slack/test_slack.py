@@ -161,6 +161,7 @@ async def test_a_file_over_the_size_of_a_snippet_goes_up_as_a_plain_file(tmp_pat
 
 
 async def test_nothing_in_a_file_is_markup_or_a_mention(tmp_path: Path) -> None:
+    """Public reports: N142, N151."""
     hostile = "<!channel> <@U123> a && b\n```\n````\n*bold* \x1b[1A \u202e\n" * 60
     model = scripted(tmp_path, [step("<!here> see", call("write", path="<!channel>.md", content=hostile)), step("")])
     async with fake_slack() as slack, house(tmp_path, model) as at, connected(at, slack):
@@ -185,6 +186,7 @@ async def test_nothing_in_a_file_is_markup_or_a_mention(tmp_path: Path) -> None:
     ids=["limited in a 200", "limited by a 429", "message gone", "server fault"],
 )
 async def test_an_edit_that_is_refused_still_brings_the_final_state(tmp_path: Path, answer: Any) -> None:
+    """Public reports: N144."""
     model = scripted(tmp_path, [step("Begun.", call("bash", command="sleep 0.3")), step("Ended.")])
     async with fake_slack() as slack, house(tmp_path, model) as at, connected(at, slack):
         slack.answers["chat.update"] = [answer] * 2

@@ -38,6 +38,7 @@ _WRITE = [step("On it.", call("write", path="my_file[1].py", content="x = 1\n"))
 
 @pytest.mark.parametrize("rich", [True, False], ids=["rich", "html"])
 async def test_a_message_becomes_a_session_with_the_card(tmp_path: Path, rich: bool) -> None:
+    """Public reports: N148."""
     async with (
         fake_telegram(rich=rich) as telegram,
         house(tmp_path, scripted(tmp_path, _WRITE, [step("Again.")])) as at,
@@ -59,6 +60,7 @@ async def test_a_message_becomes_a_session_with_the_card(tmp_path: Path, rich: b
 
 @pytest.mark.parametrize("rich", [True, False], ids=["rich", "html"])
 async def test_a_long_turn_goes_on_in_further_messages(tmp_path: Path, rich: bool) -> None:
+    """Public reports: N142, N148."""
     text = "".join(f"{'`' * (number % 6)} line {number} <b>&amp;\n" for number in range(900))
     model = scripted(tmp_path, [step("", call("write", path="a.md", content=text)), step("Done.")])
     async with fake_telegram(rich=rich) as telegram, house(tmp_path, model) as at:
@@ -71,6 +73,7 @@ async def test_a_long_turn_goes_on_in_further_messages(tmp_path: Path, rich: boo
 
 
 async def test_what_cannot_be_parsed_comes_as_plain_text(tmp_path: Path) -> None:
+    """Public reports: N148."""
     no = (400, {"description": "Bad Request: can't parse entities: unexpected end of name token at byte offset 3"})
     async with fake_telegram(rich=False) as telegram, house(tmp_path, scripted(tmp_path, _WRITE)) as at:
         telegram.answers["sendMessage"] = [no]
@@ -127,6 +130,7 @@ async def test_a_long_change_is_a_document_before_the_buttons(tmp_path: Path) ->
 
 
 async def test_flood_control_is_waited_out(tmp_path: Path) -> None:
+    """Public reports: N150."""
     flood = (429, {"description": "Too Many Requests: retry after 1", "parameters": {"retry_after": 1}})
     model = scripted(tmp_path, [step("Begun.", call("bash", command="sleep 0.3")), step("Ended.")])
     async with fake_telegram() as telegram, house(tmp_path, model) as at, connected(at, telegram):
