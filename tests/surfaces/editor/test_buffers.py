@@ -88,6 +88,13 @@ async def test_what_is_not_saved_is_read_and_edited_and_stays(place: Place) -> N
         assert edit["status"] == "completed"
         assert buffers.texts[str(path)] == "one\ntwo\nTYPED\nthree\n"
         assert path.read_bytes() == b"one\r\ntwo\r\nTYPED\r\nthree\r\n"
+        # What the user typed is on the disk with it: told of the edit, and no part of its change.
+        assert diffs(edit["content"]) == [("one\r\ntwo\r\ntyped\r\nthree\r\n", "one\r\ntwo\r\nTYPED\r\nthree\r\n")]
+        assert "saved with it: −0 +1 lines" in said(edit["content"])
+        live = editor.held[session].calls
+        await editor.prompt(session, "/undo")
+        assert path.read_bytes() == b"one\r\ntwo\r\ntyped\r\nthree\r\n"
+        assert [*live.values()][-1]["title"].startswith("Taken back")
         # Commands, searches and looks at the disk do not see buffers, and that is said, once.
         assert editor.held[session].text["agent"].count("UNSAVED: ") == 1
 

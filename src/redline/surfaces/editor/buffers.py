@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
+from redline.changes.compare import describe
 from redline.files.blob import git_blob
 from redline.files.edits import edited
 from redline.files.error import FileError
@@ -179,7 +180,9 @@ class EditorFiles:
                 await before_commit(Outcome(target, "update", after, made))
         else:
             return outcome  # somebody else has written it since, which is found by whoever looks
-        return replace(outcome, after=made, notes=self._noted(target, after, made, buffer, refusal))
+        notes = self._noted(target, after, made, buffer, refusal)
+        saved = () if typed is None else await asyncio.to_thread(_saved_with_it, target, typed)
+        return replace(outcome, after=made, notes=(*saved, *notes))
 
     def _noted(
         self, target: Target, meant: Content, made: Content, buffer: str | None, refusal: str | None
@@ -239,6 +242,17 @@ class EditorFiles:
             self._noticed.add(target.key)
             message = f"{target.path} has unsaved changes in the editor. The agent reads them and an edit saves them; "
             await self.notice("UNSAVED", message + "commands and searches see the file as it was saved.", _SAVE)
+
+
+def _saved_with_it(target: Target, typed: _Typed) -> tuple[str, ...]:
+    """What the user had typed is on the disk now as well, and no work of the agent: said of it, and no part of its
+    change, so that no undo of it takes the user's own lines away."""
+    assert typed.disk.data is not None
+    assert typed.buffer.data is not None
+    own = describe(str(target.path), typed.disk.data, typed.buffer.data)
+    about = "" if own.exact else "about "
+    lines = f"{about}−{own.removed} +{own.added} lines, which this card does not show"
+    return (f"What you had typed in the editor was saved with it: {lines}.",)
 
 
 def _is_text(action: Action) -> bool:
