@@ -39,17 +39,61 @@ app = typer.Typer(
 Session = Annotated[
     str, typer.Argument(metavar="SESSION", help='Id of a session, the first characters of one, or "last".')
 ]
-Model = Annotated[str | None, typer.Option(help="Model as provider:name, or script:FILE.")]
-BaseUrl = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")]
-AgentMode = Annotated[str, typer.Option(help="A mode of that agent, such as one in which it asks.")]
-AgentModel = Annotated[str, typer.Option(help="A model of that agent.")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PROVIDER:NAME",
+        help="Model of the built-in agent, for example anthropic:claude-sonnet-4-5; script:FILE plays a file.",
+    ),
+]
+BaseUrl = Annotated[
+    str | None, typer.Option(metavar="URL", help="Address of an OpenAI-compatible server, for a model openai:NAME.")
+]
+Agent = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Let this agent work instead of the built-in one; see `redline agents`."),
+]
+AgentCommand = Annotated[
+    str | None,
+    typer.Option(metavar='"CMD ARGS"', help="Or any agent of the Agent Client Protocol, by the command that runs it."),
+]
+AgentMode = Annotated[
+    str, typer.Option(metavar="NAME", help="Start that other agent in one of its modes, such as one in which it asks.")
+]
+AgentModel = Annotated[str, typer.Option(metavar="NAME", help="Let that other agent use this model of its own.")]
 AgentOption = Annotated[
-    list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another option of that agent; can be repeated.")
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="Set another option of that other agent; can be repeated."),
+]
+Approval = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ask|edits|all",
+        help="ask: you are asked before each change and command; edits: only before commands, and before a file is "
+        "emptied or cut; all: never. Unless configured: ask.",
+    ),
 ]
 Data = Annotated[Path | None, typer.Option("--data", help="Folder of the logs instead of the configured one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program instead of text for a person.")]
 Turn = Annotated[int | None, typer.Option("--turn", min=1, help="Only this turn, counted from 1.")]
 File = Annotated[str | None, typer.Option("--file", metavar="PATH", help="Only this file.")]
+
+
+def _flags(
+    model: str | None,
+    base_url: str | None,
+    approval: str | None,
+    agent: str | None,
+    agent_command: str | None,
+    data: Path | None,
+) -> dict[str, Any]:
+    """By the names of the configuration, over which they go."""
+    if agent is not None and agent_command is None:
+        agent_command = ""  # a name on the command line wins over a command in the configuration
+    return {
+        "model": model, "base_url": base_url, "approval": approval,
+        "agent": agent, "agent_command": agent_command, "data": data,
+    }  # fmt: skip
 
 
 def _version(wanted: bool) -> None:
@@ -67,7 +111,7 @@ def _root(
     pass
 
 
-@app.command()
+@app.command(short_help="Let an agent work on a prompt; you are asked before each change.")
 def run(
     prompt: Annotated[
         str, typer.Argument(metavar="PROMPT", help='What is to be done; "-" reads it from standard input.')
@@ -80,21 +124,12 @@ def run(
     session: Annotated[
         str | None, typer.Option("--session", metavar="SESSION", help='Go on in this session (an id, or "last").')
     ] = None,
-    agent: Annotated[
-        str | None, typer.Option(help="Let this agent work instead of the built-in one; see `redline agents`.")
-    ] = None,
-    agent_command: Annotated[
-        str | None, typer.Option(metavar='"CMD ARGS"', help="Any agent of the Agent Client Protocol, by its command.")
-    ] = None,
+    agent: Agent = None,
+    agent_command: AgentCommand = None,
     mode: AgentMode = "",
     agent_model: AgentModel = "",
     agent_option: AgentOption = None,
-    approval: Annotated[
-        str | None,
-        typer.Option(
-            help="ask, edits (ask only before commands, and before a file is emptied or cut) or all (ask nothing)."
-        ),
-    ] = None,
+    approval: Approval = None,
     data: Data = None,
 ) -> None:
     """Let the agent work on PROMPT in the current folder: one turn.
@@ -105,15 +140,12 @@ def run(
     from redline.cli import agents
     from redline.cli import run as command
 
-    flags = {"model": model, "base_url": base_url, "approval": approval, "data": data}
-    flags |= {"agent": agent, "agent_command": agent_command}
-    if agent is not None and agent_command is None:
-        flags["agent_command"] = ""  # a name on the command line wins over a command in the configuration
+    flags = _flags(model, base_url, approval, agent, agent_command, data)
     chosen = agents.choices(mode, agent_model, agent_option or ())
     raise typer.Exit(command.run(prompt, flags, folder=folder, session=session, chosen=chosen))
 
 
-@app.command("agents")
+@app.command("agents", short_help="List the agents that are known, and how to get them.")
 def list_agents(as_json: AsJson = False) -> None:
     """List the agents that are known by name: which are installed, and how to get the others."""
     from redline.cli import agents
@@ -121,23 +153,16 @@ def list_agents(as_json: AsJson = False) -> None:
     agents.list_agents(as_json=as_json)
 
 
-@app.command()
+@app.command(short_help="Be the agent of an editor: Zed, Neovim and others start this.")
 def acp(
     model: Model = None,
     base_url: BaseUrl = None,
-    approval: Annotated[
-        str | None,
-        typer.Option(
-            help="Of new sessions: ask, edits (ask only before commands, and before a file is emptied or cut) or all "
-            "(ask nothing)."
-        ),
-    ] = None,
+    approval: Approval = None,
     agent: Annotated[
-        str | None, typer.Option(help="Stand in front of this agent instead; see `redline agents`.")
+        str | None,
+        typer.Option(metavar="NAME", help="Stand in front of this agent instead; see `redline agents`."),
     ] = None,
-    agent_command: Annotated[
-        str | None, typer.Option(metavar='"CMD ARGS"', help="In front of any agent of the protocol, by its command.")
-    ] = None,
+    agent_command: AgentCommand = None,
     mode: AgentMode = "",
     agent_model: AgentModel = "",
     agent_option: AgentOption = None,
@@ -150,14 +175,11 @@ def acp(
     """
     from redline.cli import acp as command
 
-    flags = {"model": model, "base_url": base_url, "approval": approval, "data": data}
-    flags |= {"agent": agent, "agent_command": agent_command}
-    if agent is not None and agent_command is None:
-        flags["agent_command"] = ""  # a name on the command line wins over a command in the configuration
+    flags = _flags(model, base_url, approval, agent, agent_command, data)
     raise typer.Exit(command.acp(flags, mode=mode, model=agent_model, options=agent_option))
 
 
-@app.command()
+@app.command(short_help="Show the sessions in a browser, or on Slack, Discord, Telegram.")
 def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Listen here; 0: on any port that is free.")] = 7433,
     host: Annotated[str, typer.Option(help="Address to listen on; others than loopback let other machines in.")] = (
@@ -174,18 +196,12 @@ def serve(
     ] = None,
     model: Model = None,
     base_url: BaseUrl = None,
-    approval: Annotated[
-        str | None,
-        typer.Option(
-            help="ask, edits (ask only before commands, and before a file is emptied or cut) or all (ask nothing)."
-        ),
-    ] = None,
+    approval: Approval = None,
     agent: Annotated[
-        str | None, typer.Option(help="The agent of new sessions unless another is chosen; see `redline agents`.")
+        str | None,
+        typer.Option(metavar="NAME", help="The agent of new sessions unless another is chosen; see `redline agents`."),
     ] = None,
-    agent_command: Annotated[
-        str | None, typer.Option(metavar='"CMD ARGS"', help="Any agent of the Agent Client Protocol, by its command.")
-    ] = None,
+    agent_command: AgentCommand = None,
     slack: Annotated[bool, typer.Option("--slack", help="On Slack, too; docs/slack.md.")] = False,
     discord: Annotated[bool, typer.Option("--discord", help="On Discord, too; docs/discord.md.")] = False,
     telegram: Annotated[bool, typer.Option("--telegram", help="On Telegram, too; docs/telegram.md.")] = False,
@@ -198,10 +214,7 @@ def serve(
     """
     from redline.cli import serve as command
 
-    flags = {"model": model, "base_url": base_url, "approval": approval, "data": data}
-    flags |= {"agent": agent, "agent_command": agent_command}
-    if agent is not None and agent_command is None:
-        flags["agent_command"] = ""  # a name on the command line wins over a command in the configuration
+    flags = _flags(model, base_url, approval, agent, agent_command, data)
     wanted = command.somebody_sits_here() if browse is None else browse
     chosen = {"slack": slack, "discord": discord, "telegram": telegram}
     code = command.serve(
@@ -211,7 +224,7 @@ def serve(
     raise typer.Exit(code)
 
 
-@app.command()
+@app.command(short_help="List the sessions.")
 def sessions(
     limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 20,
     as_json: AsJson = False,
@@ -223,7 +236,7 @@ def sessions(
     command.list_sessions(limit, as_json=as_json, data=data)
 
 
-@app.command()
+@app.command(short_help="Draw a session again, with the same cards.")
 def show(
     session: Session,
     turn: Turn = None,
@@ -238,7 +251,7 @@ def show(
     command.show(session, turn=turn, everything=everything, whole=whole, as_json=as_json, data=data)
 
 
-@app.command()
+@app.command(short_help="Show the net change of a session, or print it as a patch.")
 def diff(
     session: Session,
     turn: Turn = None,
@@ -258,7 +271,7 @@ def diff(
     command.diff(session, turn=turn, file=file, patch=patch, as_json=as_json, data=data)
 
 
-@app.command()
+@app.command(short_help="Take the changes of a session back.")
 def undo(
     session: Session,
     turn: Turn = None,
@@ -278,7 +291,7 @@ def undo(
     command.undo(session, turn=turn, file=file, yes=yes, dry_run=dry_run, as_json=as_json, data=data)
 
 
-@app.command()
+@app.command(short_help="Delete a session, with the bytes kept for it.")
 def delete(
     session: Session,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -290,7 +303,7 @@ def delete(
     command.delete(session, yes=yes, data=data)
 
 
-@app.command()
+@app.command(short_help="Show each setting, and where its value is from.")
 def config(
     as_json: AsJson = False,
     path: Annotated[bool, typer.Option("--path", help="Print where the file is, and stop.")] = False,
@@ -302,7 +315,7 @@ def config(
     command.show(as_json=as_json, path=path, init=init)
 
 
-@app.command()
+@app.command(short_help="See every kind of card in a minute; needs no key.")
 def demo(
     page: Annotated[
         bool | None,
