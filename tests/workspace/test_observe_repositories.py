@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from redline.workspace.bounds import Limits
 from sighted import Sighted, ready
 
@@ -129,6 +131,26 @@ async def test_the_users_repository_may_go(seen: Sighted) -> None:
     assert (found.before, found.after) == (b"one\n", b"changed\n")
     seen.git("init", "-q")
     assert await seen.told() == []
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["packed", "loose"])
+@pytest.mark.parametrize("restarted", [True, False], ids=["restarted", "same process"])
+async def test_bytes_of_before_outlive_the_users_repository(seen: Sighted, packed: bool, restarted: bool) -> None:
+    """One command that removes `.git` and changes what was committed there."""
+    seen.write("a", b"one\n")
+    seen.write("b", b"two\n")
+    seen.repository()
+    if packed:
+        seen.git("gc", "-q")
+    await seen.begin()
+    if restarted:
+        await seen.observer.keep()
+        await seen.observer.close()
+        await seen.begin()
+    seen.sh("rm -rf .git; echo changed > a; rm b; git init -q")
+    changed, gone = (await seen.observer.sweep()).found
+    assert (changed.before, changed.after) == (b"one\n", b"changed\n")
+    assert (gone.before, gone.after) == (b"two\n", None)
 
 
 async def test_commits_branches_and_stashes_change_what_they_change_on_disk(seen: Sighted) -> None:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _EVERY = 256
 """Files between two reports of progress."""
+_LOOSE = 2000
+"""Files that are read at first though git has their bytes, since it may lose them."""
 _IN_FOLDER = 2000
 """Known files of a folder that is named which are looked at at once; the sweep sees the rest."""
 
@@ -102,7 +104,7 @@ class Lookout:
             for path in large:
                 del start.entries[path]
             snapshot.fill(start.entries)
-            candidates = [*snapshot.candidates(), *large]
+            candidates = [*dict.fromkeys((*snapshot.candidates(), *large, *self._loose(start.entries)))]
         else:
             self.limited = bounds.has_more_files(self.root, limits.files, limits.first_seconds, snapshot.is_ignored)
             if self.limited is not None:
@@ -115,6 +117,12 @@ class Lookout:
         if self.limited is None:
             snapshot.swept_at = begun
             snapshot.save()
+
+    def _loose(self, entries: Mapping[bytes, index_file.Entry]) -> list[bytes]:
+        """Files whose blobs are in files of their own in the user's store, which nothing keeps there."""
+        borrowed = self._snapshot.borrowed
+        loose = set() if borrowed is None else borrowed.loose({index_file.blob_of(one) for one in entries.values()})
+        return [path for path, one in entries.items() if index_file.blob_of(one) in loose][:_LOOSE]
 
     def _read_all(self, candidates: list[bytes], progress: Callable[[int, int], None] | None) -> None:
         """Read files into the snapshot, and their bytes into one pack."""
@@ -190,7 +198,7 @@ class Lookout:
             differences = self._own.without(survey.differences(candidates), snapshot)
             found = survey.found(self._without_old(differences, newly_seen))
             snapshot.swept_at = begun_ns
-            if snapshot.has_lost_objects():
+            if snapshot.borrowed is not None and snapshot.borrowed.are_lost():
                 self._read_borrowed()
         except (OSError, SnapshotError, BytesError) as error:
             self.limited = bounds.failed(error)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pygit2
 
 from redline.workspace import index_file
+from redline.workspace.borrowed import BorrowedObjects, Place
 from redline.workspace.comparison import Comparison
 from redline.workspace.disk import write_new_file
 from redline.workspace.index_file import Entry
@@ -72,8 +73,8 @@ class Snapshot:
         """Files outside the workspace that calls have named, by absolute path."""
         self.swept_at = 0
         """When the last comparison began, in ns since 1970; 0: never."""
-        self.objects: tuple[str, int, int] | None = None
-        """The user's object store that blobs are read from: its path, device and inode."""
+        self.borrowed: BorrowedObjects | None = None
+        """The user's object store that blobs are read from."""
         self._bytes_kept = bytes_kept
         self._limit = limit
         self._comparison = Comparison(folder, self.root)
@@ -128,24 +129,13 @@ class Snapshot:
         self._write_alternates()
 
     def borrow(self, objects: Path) -> None:
-        """Read blobs from the user's object store too."""
-        facts = objects.stat()
-        self.objects = (str(objects), facts.st_dev, facts.st_ino)
+        """Read blobs from the user's object store too. Raises OSError."""
+        self.borrowed = BorrowedObjects.at(objects)
         self._write_alternates()
-
-    def has_lost_objects(self) -> bool:
-        """The object store that blobs were read from is gone, or is another one."""
-        if self.objects is None:
-            return False
-        try:
-            facts = Path(self.objects[0]).stat()
-        except OSError:
-            return True
-        return (facts.st_dev, facts.st_ino) != self.objects[1:]
 
     def give_back(self) -> None:
         """Do without the user's object store."""
-        self.objects = None
+        self.borrowed = None
         self._write_alternates()
 
     def ignore(self, rules: bytes) -> bool:
@@ -178,7 +168,7 @@ class Snapshot:
             self.apart = _entries_of(state["apart"])
             self.outside = _entries_of(state["outside"])
             self.swept_at = int(state["swept_at"])
-            self.objects = None if state["objects"] is None else _objects(state["objects"])
+            self.borrowed = None if state["objects"] is None else BorrowedObjects(_place(state["objects"]))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, index_file.IndexFormatError):
             return False
         return True
@@ -190,7 +180,7 @@ class Snapshot:
             "version": _VERSION,
             "root": os.fsdecode(self.root),
             "swept_at": self.swept_at,
-            "objects": self.objects,
+            "objects": None if self.borrowed is None else self.borrowed.place,
             "ahead": {os.fsdecode(path): _hex(self._entries.get(path)) for path in self._ahead or ()},
             "large": {os.fsdecode(path): signature for path, signature in self.large.items()},
             "apart": {os.fsdecode(path): entry.hex() for path, entry in self.apart.items()},
@@ -234,8 +224,8 @@ class Snapshot:
         """The bytes that a file had, from the session's store or the user's; None: nobody has them (any more)."""
         blob = index_file.blob_of(entry)
         data = self._bytes_kept(blob.hex())
-        if data is None:
-            data = self._borrowed(blob)
+        if data is None and self.borrowed is not None:
+            data = self.borrowed.read(blob, self._limit)
         size = index_file.size_of(entry)
         if data is None or len(data) == size or index_file.is_doubted(entry):
             return data
@@ -256,16 +246,6 @@ class Snapshot:
 
     # Parts of the above.
 
-    def _borrowed(self, blob: bytes) -> bytes | None:
-        """From the user's object store."""
-        if self.objects is None:
-            return None
-        try:
-            git, oid = self.git, pygit2.Oid(raw=blob)
-            return None if git.odb.read_header(oid)[1] > self._limit else git.odb.read(oid)[1]
-        except (pygit2.GitError, KeyError, ValueError):
-            return None
-
     def _write_index(self) -> None:
         if self._ahead is None or len(self._ahead) > _MOST_AHEAD:
             _replace(self.folder / "index", index_file.dump(self._entries))
@@ -274,7 +254,7 @@ class Snapshot:
 
     def _write_alternates(self) -> None:
         own = self.folder.parent / "objects"
-        lines = [own, *([Path(self.objects[0])] if self.objects else [])]
+        lines = [own, *([self.borrowed.folder] if self.borrowed is not None else [])]
         write_new_file(self.folder / "objects/info/alternates", b"".join(os.fsencode(line) + b"\n" for line in lines))
         self._comparison.reopen()
 
@@ -321,6 +301,6 @@ def _signature(value: Any) -> Signature:
     return int(size), int(modified), int(inode), int(mode)
 
 
-def _objects(value: Any) -> tuple[str, int, int]:
+def _place(value: Any) -> Place:
     path, device, inode = value
     return str(path), int(device), int(inode)
