@@ -21,6 +21,7 @@ from redline.tools.approval import Approval, NotApprovedError
 from redline.tools.ending import CANCELLED, REFUSALS, Ending, Problem, Status, named, said_of, tool_fault
 from redline.tools.formatter import FormatterFailedError, Formatters
 from redline.tools.landed import inverse, net
+from redline.tools.lasting import GONE, is_gone
 from redline.tools.mutation import Journal, Landed, to_its_end
 from redline.tools.proposal import Proposal, unchanged
 from redline.tools.tool import ContentBlock, Step, Tool, ToolError, ToolOutput, ToolResult, text_block
@@ -76,6 +77,7 @@ class RunningCall:
         self._landed: list[Landed] = []
         self._seen: dict[str, Blob] = {}
         self._warnings: list[str] = []
+        self._told: list[str] = []
         self._approval = Approval(
             turn=turn, call=identity, tool=tool, given=given, journal=journal, knowledge=knowledge,
             permission=permission, warnings=self._warnings,
@@ -111,7 +113,8 @@ class RunningCall:
                 await self._about_to_run()
             output = await self.tool.execute(self._arguments, self)
             formatted = await self._format()
-            said = [text_block(note) for landed in self._landed for note in landed.outcome.notes] + formatted
+            notes = [*self._told, *(note for landed in self._landed for note in landed.outcome.notes)]
+            said = [*map(text_block, notes), *formatted]
             return await self._completed(output if isinstance(output, ToolOutput) else ToolOutput(output), said)
         except NotApprovedError as refusal:
             return await self.ended(*REFUSALS[refusal.outcome])
@@ -235,6 +238,10 @@ class RunningCall:
 
     async def read(self, target: Target, limit: int | None = None) -> Content:
         content = await self.files.read(target, limit)
+        if await is_gone(content, self._knowledge.written(target.key), self._journal.kept):
+            self._told.append(GONE.format(path=target.path))
+            self._warnings.append(self._told[-1])
+            self._knowledge.lose(target.key)
         self._see(target.key, content.blob)
         return content
 
@@ -268,6 +275,7 @@ class RunningCall:
         self._landed.append(landed)
         self._warnings += landed.warnings
         outcome = landed.outcome
+        self._knowledge.change(self.id, outcome)
         if outcome.after is None:
             return
         if outcome.moved_to is None:

@@ -55,6 +55,13 @@ class Journal:
     told: Callable[[Outcome], None] | None = None
     """Hears of every mutation that is on the disk."""
 
+    def kept(self, blob: Blob) -> bytes | None:
+        """The bytes of a state that a mutation led from or to. None: not kept, or the store cannot be read."""
+        try:
+            return self.store.get(self.log.session, blob)
+        except BytesError:
+            return None
+
     async def apply(
         self,
         step: Step,
