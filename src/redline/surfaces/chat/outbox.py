@@ -77,6 +77,9 @@ class Outbox:
                 self._places.begin(self._platform.name, begun)
                 flow.posts = self._places.posts(begun.flow)
                 flow.unsure = frozenset(key for key, post in flow.posts.items() if post.posted is None)
+        if final and not flow.final:  # the end is worth one more try than what was refused on the way
+            flow.refused = {key for key in flow.refused if key[0] == "file"}
+            flow.unplain.clear()
         flow.pages, flow.dirty = pages, True
         flow.urgent, flow.final, flow.lost = urgent, final, lost
         self._idle.clear()
