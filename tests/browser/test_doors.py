@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from browser.house import Story
+from browser.house import Story, call, step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -158,3 +158,42 @@ def test_file_answers_stay_inside_the_folder_and_away_from_secrets(visit: Callab
     shown = visitor.ask("GET", f"/api/file-diff?session={session}&path=.env")
     assert (shown.status, shown.json()["code"]) == (403, "SECRET_FILE")
     assert "ghp_" not in shown.text()
+
+
+@pytest.mark.parametrize(
+    ("language", "what", "remedy"),
+    [
+        ("en-GB", "There is no session 'none'.", "Choose another one in the list."),
+        ("zh-CN", "没有会话 'none'。", "请在列表中选择另一个会话。"),
+    ],
+)
+def test_what_the_server_answers_is_said_in_the_language_of_the_page(
+    visit: Callable[..., Visitor], language: str, what: str, remedy: str
+) -> None:
+    visitor = visit(language=language, expect="status of 404")
+    visitor.page.goto(f"{visitor.server.origin}/#/s/none")
+    problem = visitor.page.locator("main [data-part=problem]").first
+    expect(problem).to_contain_text(what)
+    expect(problem).to_contain_text(remedy)
+    expect(problem).not_to_contain_text("redline sessions")
+
+
+def test_a_file_of_secrets_says_so_among_the_files_of_the_session(visit: Callable[..., Visitor], house: House) -> None:
+    workspace = house.workspace({".env": "WORD is swordfish\nMODE=old\n"})
+    steps = [
+        step("", call("read", path=".env")),
+        step("", call("edit", path=".env", old_string="MODE=old", new_string="MODE=new")),
+        step("Done."),
+    ]
+    visitor = visit()
+    page = visitor.open(house.scripted(steps, workspace=workspace))
+    expect(visitor.file(".env")).to_contain_text("MODE=new")
+    page.locator("[data-part=open-files]").click()
+    file = page.locator("[data-part=files] [data-path$='/.env']")
+    expect(file).to_have_attribute("data-git", "secret")
+    expect(file).to_contain_text("a file of secrets: not shown here")
+    expect(file.locator("[data-part=problem]")).to_have_count(0)
+    page.locator("[data-part=open-panel]").first.click()
+    panel = page.locator("[data-part=panel-change]")
+    expect(panel).to_contain_text("MODE=new")
+    expect(panel).to_contain_text("the lines around the change are not shown")

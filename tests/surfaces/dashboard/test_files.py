@@ -124,10 +124,11 @@ async def test_a_file_of_secrets_is_not_shown_around_its_change(free: House) -> 
     (row,) = (row for row in await free.rows(session) if row["kind"] == "tool" and row["changes"])
     assert "+MODE=new" in row["changes"][0]["hunks"][0]["lines"], "the card goes on as the log has it"
     asked = {"row": row["id"], "path": str(file)}
-    refused = await free.client.get(f"/api/sessions/{session}/sides", params=asked)
-    assert (refused.status_code, refused.json()["code"]) == (403, "SECRET_FILE")
+    refused = {"path": str(file), "available": False, "secret": True, "masked": False, "old": None, "new": None}
+    assert await free.get(f"sessions/{session}/sides", **asked) == refused
+    assert [one["secret"] for one in (await free.get(f"sessions/{session}/files"))["files"]] == [True]
     net = await free.get(f"sessions/{session}/net", turn=1, path=str(file))
-    assert net["sides"] == {"path": str(file), "available": False, "masked": False, "old": None, "new": None}
+    assert net["sides"] == refused
     assert "the last line" not in str(net)
     assert "+MODE=new" in net["change"]["hunks"][0]["lines"]
 
@@ -174,7 +175,7 @@ async def test_a_side_that_is_no_text_is_not_shown_as_text(free: House) -> None:
     session = await worked(free, step("", call("bash", command="printf '\\000\\001\\003' > data.bin")))
     rows = [row for row in await free.rows(session) if row["kind"] in ("tool", "found") and row["changes"]]
     sides = await free.get(f"sessions/{session}/sides", row=rows[0]["id"], path=str(file))
-    assert sides == {"path": str(file), "available": False, "masked": False, "old": None, "new": None}
+    assert sides == {"path": str(file), "available": False, "secret": False, "masked": False, "old": None, "new": None}
 
 
 async def test_a_change_that_is_too_large_for_the_log_is_shown_from_the_kept_bytes(free: House) -> None:

@@ -66,6 +66,7 @@ function Touched({ session, file, look }: { session: string; file: TouchedFile; 
   useEffect(() => {
     let left = false;
     setProblem(null);
+    if (file.secret) return;
     api.fileDiff(session, net.path).then(
       (found) => {
         if (!left) setLive(found);
@@ -79,7 +80,7 @@ function Touched({ session, file, look }: { session: string; file: TouchedFile; 
     };
   }, [session, net.path, look, file]);
   const change = live?.change ?? null;
-  const secret = problem?.code === "SECRET_FILE";
+  const secret = file.secret || problem?.code === "SECRET_FILE";
   const state = secret ? "secret" : problem !== null ? "failed" : live?.state;
   const words = { same: t.stillThere, changed: t.changedSince, missing: t.missing, unknown: t.unknown };
   return (

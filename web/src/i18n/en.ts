@@ -174,6 +174,8 @@ export const en = {
       line_endings_changed: "line ends changed",
       made_executable: "made executable",
       made_not_executable: "no longer executable",
+      link_became_file: "was a link, is a file now",
+      file_became_link: "was a file, is a link now",
       executable: "executable",
       binary: "binary",
       symlink: "symbolic link",
@@ -292,6 +294,7 @@ export const en = {
     scopeTurn: "Net change of the turn",
     patchFailed: "No patch could be made.",
     nothing: "Nothing to show.",
+    secret: "A file of secrets: the lines around the change are not shown.",
   },
   files: {
     title: "Files touched in this session",
@@ -356,6 +359,8 @@ export const en = {
     "Make the folder again; redline undo then puts back the files whose bytes are kept.":
       "Make the folder again; an undo then puts back the files whose bytes are kept.",
   } as Record<string, string>,
+  /** Titles of the calls of Redline's own tools, in the same way. */
+  titles: {} as Record<string, string>,
   original: "Redline’s own words, in English",
 };
 

@@ -14,7 +14,7 @@ import type { Target } from "./target.js";
 import { viewedName } from "./viewed.js";
 
 interface Shown {
-  changes: readonly { change: Change; standing: Standing; sides: Whole | null }[];
+  changes: readonly { change: Change; standing: Standing; sides: Sides | null }[];
   selection: Selection;
 }
 
@@ -69,9 +69,10 @@ function PanelFile({
   session: OpenSession;
   change: Change;
   standing: Standing;
-  sides: Whole | null;
+  sides: Sides | null;
 }): VNode {
   const t = messages();
+  const whole = useMemo(() => wholeOf(sides), [sides]);
   const name = viewedName(change);
   const viewed = session.choices.choice(name) ?? false;
   return (
@@ -92,7 +93,8 @@ function PanelFile({
       {!viewed &&
         (change.hunks.length > 0 ? (
           <>
-            <DiffView change={change} sides={sides} />
+            <DiffView change={change} sides={whole} />
+            {sides?.secret && <p class="diff-note">{t.panel.secret}</p>}
             {change.truncated && <p class="diff-note">{t.card.cut}</p>}
           </>
         ) : (
@@ -106,7 +108,7 @@ async function load(session: string, target: ChangeTarget): Promise<Shown> {
   if (target.kind === "net") {
     const { turn, path } = target;
     const { change, sides } = await api.net(session, turn, path);
-    return { changes: [{ change, standing: "applied", sides: wholeOf(sides) }], selection: { turn, path } };
+    return { changes: [{ change, standing: "applied", sides }], selection: { turn, path } };
   }
   const { row } = await api.row(session, target.row);
   const found = changesOf(row, target.applied).filter(
@@ -140,16 +142,16 @@ function standingsOf(plan: CardPlan): { change: Change; standing: Standing }[] {
 }
 
 /** Null where there is nothing between the hunks to show, or it is not to be had: the hunks are shown all the same. */
-async function sidesOf(session: string, row: string, change: Change): Promise<Whole | null> {
+async function sidesOf(session: string, row: string, change: Change): Promise<Sides | null> {
   if (change.operation === "add" || change.operation === "delete" || change.file_type !== "text") return null;
   if (change.truncated || !change.anchored || change.hunks.length === 0) return null;
   try {
-    return wholeOf(await api.sides(session, row, change.path));
+    return await api.sides(session, row, change.path);
   } catch {
     return null;
   }
 }
 
-function wholeOf(sides: Sides): Whole | null {
-  return sides.available && sides.old !== null && sides.new !== null ? { before: sides.old, after: sides.new } : null;
+function wholeOf(sides: Sides | null): Whole | null {
+  return sides?.available && sides.old !== null && sides.new !== null ? { before: sides.old, after: sides.new } : null;
 }

@@ -43,14 +43,15 @@ export function ToolCall({ row }: { row: ToolRow }): VNode {
   const has = detailsOf(row);
   const key = `details:${row.id}`;
   const open = has !== null && (session.choices.choice(key) ?? (row.status === "running" && row.output !== ""));
-  // A card says itself how its changes stand.
+  // The call was carried out; what it ran did not end well. A card says itself how its changes stand.
+  const fell = row.status === "completed" && endOf(row) !== "";
   const word = endOf(row) || (cards.length > 0 && row.status !== "running" ? "" : t.status[row.status]);
   return (
     <div class="tool" data-status={row.status}>
       <div ref={head} class="tool-line" data-anchor>
-        <span class={`status status-${row.status}`}>
-          <Icon name={asks ? "lock" : ICONS[row.status]} />
-          <span class="visually-hidden">{t.status[row.status]}</span>
+        <span class={`status status-${fell ? "failed" : row.status}`}>
+          <Icon name={asks ? "lock" : fell ? "cross" : ICONS[row.status]} />
+          <span class="visually-hidden">{fell ? endOf(row) : t.status[row.status]}</span>
         </span>
         <p class="tool-words">
           <span class="tool-title" data-part="tool-title">
@@ -85,7 +86,7 @@ export function ToolCall({ row }: { row: ToolRow }): VNode {
           </button>
         )}
         {word !== "" && (
-          <span class={`status-word status-${row.status}`} data-part="status">
+          <span class={`status-word status-${fell ? "failed" : row.status}`} data-part="status">
             {word}
           </span>
         )}

@@ -573,7 +573,7 @@ export interface components {
              * Facts
              * @description What changed besides lines.
              */
-            facts: ("bom_added" | "bom_removed" | "final_newline_added" | "final_newline_removed" | "line_endings_changed" | "made_executable" | "made_not_executable")[];
+            facts: ("bom_added" | "bom_removed" | "final_newline_added" | "final_newline_removed" | "line_endings_changed" | "made_executable" | "made_not_executable" | "link_became_file" | "file_became_link")[];
             /**
              * Provenance
              * @description `result` and `observed` are on disk; `proposed` and `reported` are not, and are not counted.
@@ -784,7 +784,7 @@ export interface components {
              * Facts
              * @description What changed besides lines.
              */
-            facts: ("bom_added" | "bom_removed" | "final_newline_added" | "final_newline_removed" | "line_endings_changed" | "made_executable" | "made_not_executable")[];
+            facts: ("bom_added" | "bom_removed" | "final_newline_added" | "final_newline_removed" | "line_endings_changed" | "made_executable" | "made_not_executable" | "link_became_file" | "file_became_link")[];
             /**
              * Counted
              * @description False: there is no text basis, so there are no counts.
@@ -1210,9 +1210,14 @@ export interface components {
             path: string;
             /**
              * Available
-             * @description False: the bytes are not kept, are no text, are too large to show, or the file is one of secrets.
+             * @description False: the bytes are not kept, are no text, are too large to show, or `secret`.
              */
             available: boolean;
+            /**
+             * Secret
+             * @description The file is one of secrets, which is never shown as a whole.
+             */
+            secret: boolean;
             /**
              * Masked
              * @description Secrets are masked, so line contents differ from the disk.
@@ -1398,6 +1403,11 @@ export interface components {
              * @enum {string}
              */
             on_disk: "same" | "changed" | "missing" | "unknown";
+            /**
+             * Secret
+             * @description The file is one of secrets: `GET /api/file-diff` refuses it.
+             */
+            secret: boolean;
         };
         /** TouchedFiles */
         TouchedFiles: {

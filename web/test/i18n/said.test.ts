@@ -16,6 +16,9 @@ describe("what the server says", () => {
     expect(said("Something new", zh.sentences)).toBeNull();
     expect(said("constructor", zh.sentences)).toBeNull();
     expect(said("", zh.sentences)).toBeNull();
+    expect(said("Read it again.", zh.sentences), "no title of a call").toBeNull();
+    expect(said("Read src/a.py (lines 2 to 9)", zh.titles)).toBe("读取 src/a.py（第 2 至 9 行）");
+    expect(said("Search a in b: 3 matches in 1 file", zh.titles)).toBe("搜索 a in b：1 个文件中有 3 处");
     expect(said("{1} is not there any more.", zh.sentences)).toBe("{1} 已不存在。");
     expect(said("$& is not there any more.", zh.sentences)).toBe("$& 已不存在。");
   });

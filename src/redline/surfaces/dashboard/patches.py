@@ -9,7 +9,6 @@ from redline.changes.patch import PatchItem, git_patch
 from redline.gateway.roster import GatewayError
 from redline.sessions.secret_files import is_secret_file
 from redline.surfaces.dashboard import contract as wire
-from redline.surfaces.dashboard.asked import require_shown
 from redline.surfaces.dashboard.changes import shown_change
 from redline.surfaces.dashboard.place import text
 from redline.transcript.net import net_items
@@ -44,12 +43,8 @@ def patch_of(changes: Sequence[FileChange], read: Callable[[str], bytes | None],
 
 
 def sides_of(change: FileChange, read: Callable[[str], bytes | None], redactor: Redactor) -> wire.Sides:
-    """The whole text of both, masked; where one of them cannot be shown, neither is. Raises `GatewayError`
-    SECRET_FILE."""
-    item = PatchItem(change, _bytes(change.before, read), _bytes(change.after, read))
-    for path in (change.path, change.old_path or ""):
-        require_shown(path, item.before, item.after)
-    return _sides(item, redactor)
+    """The whole text of both, masked; where one of them cannot be shown, neither is."""
+    return _sides(PatchItem(change, _bytes(change.before, read), _bytes(change.after, read)), redactor)
 
 
 def net_of(
@@ -70,11 +65,11 @@ def _sides(item: PatchItem, redactor: Redactor) -> wire.Sides:
     secret = any(is_secret_file(path, item.before, item.after) for path in (change.path, change.old_path or ""))
     known = not secret and all(side is None or (data is not None and len(data) <= SIDE_LIMIT) for side, data in pairs)
     if not known or change.file_type != "text" or any(data is not None and is_binary(data) for _, data in pairs):
-        return wire.Sides(path=text(change.path), available=False, masked=False, old=None, new=None)
+        return wire.Sides(path=text(change.path), available=False, secret=secret, masked=False, old=None, new=None)
     (old, hid), (new, hid_too) = (
         (None, False) if side is None or data is None else _masked(data, redactor) for side, data in pairs
     )
-    return wire.Sides(path=text(change.path), available=True, masked=hid or hid_too, old=old, new=new)
+    return wire.Sides(path=text(change.path), available=True, secret=False, masked=hid or hid_too, old=old, new=new)
 
 
 def _bytes(side: Side | None, read: Callable[[str], bytes | None]) -> bytes | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from redline.changes.compare import blob_id
+from redline.sessions.secret_files import is_secret_file
 from redline.surfaces.dashboard import contract as wire
 from redline.surfaces.dashboard.changes import shown_total
 from redline.transcript.ends import net_files
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _LIMIT = 32 * 2**20
 """Bytes of a file that are compared."""
+_KEY_LIMIT = 2**18
+"""Bytes of a file in which a private key is looked for here; where its diff is asked for, all of it is looked at."""
 
 
 def touched_files(changes: Sequence[FileChange], place: Place) -> list[wire.TouchedFile]:
@@ -30,8 +33,18 @@ def touched_files(changes: Sequence[FileChange], place: Place) -> list[wire.Touc
     for total in net_totals(changes):
         state = last[total.path]
         now = _on_disk(Path(total.path), state.side, exists=state.exists)
-        found.append(wire.TouchedFile(net=shown_total(place, total), on_disk=now))
+        secret = _is_secret(total.path)
+        found.append(wire.TouchedFile(net=shown_total(place, total), on_disk=now, secret=secret))
     return found
+
+
+def _is_secret(path: str) -> bool:
+    try:
+        found = Path(path).lstat()
+        held = Path(path).read_bytes() if stat.S_ISREG(found.st_mode) and found.st_size <= _KEY_LIMIT else None
+    except OSError:
+        held = None
+    return is_secret_file(path, held)
 
 
 def _on_disk(path: Path, left: Side | None, *, exists: bool) -> Literal["same", "changed", "missing", "unknown"]:

@@ -44,6 +44,8 @@ class TouchedFile(Wire):
     net: NetTotal
     on_disk: Literal["same", "changed", "missing", "unknown"]
     """Whether what the agent left is what is there now."""
+    secret: bool
+    """The file is one of secrets: `GET /api/file-diff` refuses it."""
 
 
 class TouchedFiles(Wire):
@@ -67,7 +69,9 @@ class Sides(Wire):
 
     path: str
     available: bool
-    """False: the bytes are not kept, are no text, are too large to show, or the file is one of secrets."""
+    """False: the bytes are not kept, are no text, are too large to show, or `secret`."""
+    secret: bool
+    """The file is one of secrets, which is never shown as a whole."""
     masked: bool
     """Secrets are masked, so line contents differ from the disk."""
     old: str | None
