@@ -419,6 +419,7 @@ export const zh: Messages = {
     SECRET_FILE: "这是机密文件，此处不显示。",
     RUNNING: "一个回合正在运行。",
     SECOND_WRITER: "另一个进程正在写入此会话。",
+    STILL_RUNNING: "回合结束时此命令仍在运行。",
     STALE: "文件自读取或允许之后已改变。",
     STOPPING: "Redline 正在停止。",
     SURFACE_FAULT: "一个界面出错，其他界面不受影响。",
