@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from eventmaker import Log, as_json
 from redline.changes.compare import describe
 from redline.surfaces.terminal.pipe import PipeSurface, plain_row
 from redline.tools.builtin import builtin_toolset
-from redline.transcript.fold import rows
+from redline.transcript.fold import Transcript, rows
 from redline.transcript.rows import SessionState
 
 if TYPE_CHECKING:
@@ -132,3 +135,61 @@ async def test_it_writes_bytes_and_survives_a_reader_that_left() -> None:
     await gone.show(shown, SessionState(session="s1"))
     await gone.show(shown, SessionState(session="s1"))
     assert await gone.ask(None) is None  # type: ignore[arg-type]
+
+
+BEGUN = b"".join(b"line %d\n" % number for number in range(40))
+ONCE, TWICE = (
+    BEGUN.replace(b"line 5\n", b"five\n"),
+    BEGUN.replace(b"line 5\n", b"five\n").replace(b"line 6\n", b"six\n"),
+)
+LATER: dict[str, list[tuple[str, bytes | None, bytes | None, str | None]]] = {
+    "nothing more": [("a", BEGUN, ONCE, None)],
+    "another file": [("a", BEGUN, ONCE, None), ("b", None, b"b\n", None)],
+    "the same file again": [("a", BEGUN, TWICE, None)],
+    "the same file elsewhere": [("a", BEGUN, ONCE.replace(b"line 30\n", b""), None)],
+    "the file is gone": [("a", BEGUN, None, None)],
+    "the file is moved": [("c", BEGUN, ONCE, "a")],
+    "the file is moved and changed": [("c", BEGUN, TWICE, "a")],
+    "all is undone": [],
+    "undone, and another": [("b", None, b"b\n", None)],
+}
+
+
+@pytest.mark.parametrize("later", LATER)
+def test_of_a_call_that_goes_on_after_it_was_printed_only_what_is_new_follows(tmp_path: Path, later: str) -> None:
+    """Such as a command that still runs when the turn ends: all that was printed is one patch, for one state after the
+    other."""
+    log = Log()
+    log.add("turn/started")
+    log.call("c", name="", kind="execute", title="make")
+    first = [describe(f"{tmp_path}/a", BEGUN, ONCE)]
+    log.result("c", "unknown", changes=first, observed=True, name="", kind="execute", warnings=["Not sure."])
+    log.add("turn/ended", reason="completed")
+    final = [
+        describe(f"{tmp_path}/{name}", before, after, old_path=old and f"{tmp_path}/{old}")
+        for name, before, after, old in LATER[later]
+    ]
+    log.result("c", changes=final, observed=True, name="", kind="execute")
+    text = asyncio.run(_as_it_came(log, tmp_path))
+
+    sections = text.split("diff --git ")
+    assert len(sections) == len(set(sections)), "a change was printed twice"
+    assert "# no longer so: Not sure.\n" in text
+    (tmp_path / "a").write_bytes(BEGUN)
+    for section in sections[1:]:
+        patch = "diff --git " + section.partition("\n# ")[0] + "\n"
+        subprocess.run(["git", "apply", "-"], input=patch.encode(), cwd=tmp_path, check=True)
+    expected = {"a": BEGUN}
+    for name, _, after, old in LATER[later]:
+        expected.pop(old or name, None)
+        expected |= {} if after is None else {name: after}
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == expected
+
+
+async def _as_it_came(log: Log, root: Path) -> str:
+    """What is printed where each event is shown at once."""
+    printed = io.StringIO()
+    surface, transcript = PipeSurface(printed, workspace=root), Transcript("s1", PRESENT)
+    for event in log.events:
+        await surface.show(transcript.apply(event), transcript.state)
+    return printed.getvalue()

@@ -307,3 +307,19 @@ async def test_the_working_line_leaves_no_trace() -> None:
     text = written(target)
     assert "\x1b[?25l" in text  # the cursor was hidden for it
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
+
+
+async def test_a_card_that_stands_there_is_not_drawn_again_when_its_call_goes_on() -> None:
+    """Such as a command that still runs when the turn ends."""
+    log = Log()
+    log.add("turn/started")
+    log.call("c", name="", kind="execute", title="make")
+    log.result("c", "unknown", changes=[EDIT], observed=True, name="", kind="execute")
+    log.add("turn/ended", reason="completed")
+    log.result("c", changes=[EDIT, OTHER], observed=True, name="", kind="execute")
+    screen = quiet()
+    await live(log.events, TerminalSurface(screen, workspace="/w"))
+    text = written(screen)
+    assert text.count("x = 2") == 1
+    assert text.count("new") >= 1
+    assert text.index("Turn 1") < text.index("b.py")

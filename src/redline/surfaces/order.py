@@ -22,6 +22,8 @@ from redline.transcript.rows import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from redline.changes.record import FileChange
+
 
 class InOrder:
     """Takes upserts as they come, gives rows as they may be drawn."""
@@ -32,6 +34,9 @@ class InOrder:
         now (an undo marks it, a late result ends it) must not be drawn here out of its place."""
         self._waiting: dict[str, AnyRow] = {}
         self._drawn: dict[str, AnyRow] = {}
+        """As they were last taken."""
+        self._stands: dict[str, ToolRow] = {}
+        """Of the calls that are drawn, what stands there."""
         self._last_seq = 0
         self._running = True
 
@@ -65,6 +70,12 @@ class InOrder:
             del self._waiting[row.id]
             self._drawn.setdefault(row.id, row)
             yield row
+            if isinstance(row, ToolRow):
+                self._stands[row.id] = row
+
+    def stands(self, row: AnyRow) -> ToolRow | None:
+        """Of a call that is to be drawn once more: what stands there of it, since only what is new has to follow."""
+        return self._stands.get(row.id)
 
     def is_next(self, row: str) -> bool:
         """Nothing else has to be drawn before this row (which may not have come yet)."""
@@ -91,6 +102,28 @@ def _again(drawn: AnyRow, row: AnyRow) -> AnyRow | None:
     if isinstance(drawn, TurnEndRow) and isinstance(row, TurnEndRow):
         return row if replace(drawn, revision=row.revision) != row else None
     return None
+
+
+def without_repeats(row: ToolRow, before: ToolRow | None) -> ToolRow:
+    """A call that changed after it was drawn, without the changes that stand there already."""
+    if before is None:
+        return row
+    return replace(
+        row, changes=[new for new in row.changes if not any(says_the_same(new, old) for old in before.changes)]
+    )
+
+
+def says_the_same(one: FileChange, other: FileChange) -> bool:
+    """Two records are of one change, whoever computed them."""
+    return replace(other, provenance=one.provenance) == one or (_ends(one) is not None and _ends(one) == _ends(other))
+
+
+def _ends(change: FileChange) -> tuple[object, ...] | None:
+    """What a change is known by; None: its bytes are not."""
+    sides = [side for side in (change.before, change.after) if side is not None]
+    if not all(side.blob for side in sides):
+        return None
+    return (change.path, change.old_path, change.operation, *((side.blob, side.executable) for side in sides))
 
 
 def _said(row: ToolRow) -> tuple[object, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp import judgement
@@ -173,8 +174,9 @@ class Calls:
         return list(dict.fromkeys(self._calls.values()))
 
     async def record(self, call: ForeignCall) -> None:
-        """Log what was found of a call: at once where it goes on, else with how it ended."""
-        if call.ended is not None or call.closed:
+        """Log what was found of a call: at once where it goes on, or where some of what it reported is still to be
+        looked for, else with how it ended."""
+        if call.closed or (call.ended is not None and not judgement.not_found(call)):
             await self.close(call)
             return
         if not call.told:
@@ -187,7 +189,8 @@ class Calls:
         """Log how a call ended: what the agent says of it, judged by what was found."""
         if not call.told:
             await self.tell(call, whole=True)
-        verdict = judgement.judge(call, lambda path: self.landing.was_touched(call.turn, path), over=over)
+        touched = partial(self.landing.was_touched, call.turn)
+        verdict = judgement.judge(call, touched, over=over, runs_on=self._runs_on(call))
         data: dict[str, Any] = {
             "name": "",
             "kind": call.evidence.kind,
@@ -247,6 +250,10 @@ class Calls:
             if known is not None:
                 parts.append(known[0])
         return _shortened("\n".join(part for part in parts if part))
+
+    def _runs_on(self, call: ForeignCall) -> bool:
+        known = map(self.terminal, call.evidence.terminals)
+        return any(one is not None and one[1] is None for one in known)
 
     async def _meta(self, call: ForeignCall) -> dict[str, Any]:
         meta = await self._notes(call)

@@ -21,6 +21,11 @@ Over = Literal["ended", "cancelled", "broken"]
 NOTHING_CHANGED = "The agent reported a change; nothing changed on disk."
 SHARED = "Other calls ran at the same time; what they changed together is shown on its own."
 NOT_FOUND = "No change of this call was found; what else changed that file in this turn is shown."
+_RUNS_ON = Problem(
+    "STILL_RUNNING",
+    "This command still ran when the turn ended.",
+    "What it has changed by then is shown; it ends with the agent.",
+)
 Touched = Callable[[str], bool]
 """Whether a change of a path (links followed) was found in the call's turn, whoever made it."""
 
@@ -32,9 +37,9 @@ class Verdict:
     warnings: tuple[str, ...] = ()
 
 
-def judge(call: ForeignCall, touched: Touched, *, over: Over | None = None) -> Verdict:
+def judge(call: ForeignCall, touched: Touched, *, over: Over | None = None, runs_on: bool = False) -> Verdict:
     """A claim that the disk refutes stays named, whatever else ran at that time. `over`: the turn of the call has
-    ended, so that nothing more of it is to come."""
+    ended, so that nothing more of it is to come, but for what a command of ours does that `runs_on`."""
     warnings = [*call.warnings, *_differences(call)]
     warnings += [f"A part of what the agent sent could not be read ({fault})." for fault in call.evidence.malformed]
     if call.answer == "rejected" or call.answer == "cancelled":
@@ -43,6 +48,8 @@ def judge(call: ForeignCall, touched: Touched, *, over: Over | None = None) -> V
         return Verdict("failed", _failure(call), tuple(warnings))
     if call.claim is None and over == "cancelled":
         return Verdict("cancelled", Problem("CANCELLED", "The turn was stopped while this ran."), tuple(warnings))
+    if call.claim is None and over == "ended" and runs_on:
+        return Verdict("unknown", _RUNS_ON, tuple(warnings))
     if call.claim is None and over is not None:
         return _unended(call, warnings, over, touched)
     warnings += _not_done(call, touched)
@@ -58,6 +65,12 @@ def undone(call: ForeignCall) -> list[FileChange]:
         else change
         for change in call.evidence.proposed
     ]
+
+
+def not_found(call: ForeignCall) -> dict[str, FileChange]:
+    """Of what it has reported, the changes of files of which none was found yet, by path (links followed)."""
+    landed = {path for step in call.steps for path in step.paths}
+    return {key(change.path): change for change in call.evidence.proposed if key(change.path) not in landed}
 
 
 def _had_text(change: FileChange) -> bool:
@@ -122,8 +135,7 @@ def _raw_text(call: ForeignCall) -> str:
 
 def _not_done(call: ForeignCall, touched: Touched) -> list[str]:
     """What was reported and is not among the call's changes: refuted by the disk, or not to be told apart."""
-    landed = {path for step in call.steps for path in step.paths}
-    claims = {key(change.path): change for change in call.evidence.proposed if key(change.path) not in landed}
+    claims = not_found(call)
     missing = [path for path, change in claims.items() if not touched(path) and not (call.changes and _is_idle(change))]
     unseen = [path for path in missing if not _was_looked_at(path, call.workspace)]
     if unseen:

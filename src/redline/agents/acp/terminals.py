@@ -117,9 +117,7 @@ class Terminals:
         terminal = self._of(params)
         del self._open[str(params["terminalId"])]
         await terminal.end()
-        self._released[str(params["terminalId"])] = (terminal.output, _exit(terminal))
-        while len(self._released) > _REMEMBERED:
-            del self._released[next(iter(self._released))]
+        self._remember(str(params["terminalId"]), terminal)
         return {}
 
     def known(self, name: str) -> tuple[str, Mapping[str, Any] | None] | None:
@@ -128,9 +126,17 @@ class Terminals:
         return self._released.get(name) if terminal is None else (terminal.output, _exit(terminal))
 
     async def close(self) -> None:
-        terminals = list(self._open.values())
-        self._open.clear()
-        await asyncio.gather(*(terminal.end() for terminal in terminals), return_exceptions=True)
+        """End all that still runs."""
+        terminals, self._open = self._open, {}
+        await asyncio.gather(*(terminal.end() for terminal in terminals.values()), return_exceptions=True)
+        for name, terminal in terminals.items():
+            self._remember(name, terminal)
+
+    def _remember(self, name: str, terminal: Terminal) -> None:
+        """What is shown of one that is gone."""
+        self._released[name] = (terminal.output, _exit(terminal))
+        while len(self._released) > _REMEMBERED:
+            del self._released[next(iter(self._released))]
 
     def _of(self, params: Mapping[str, Any]) -> Terminal:
         terminal = self._open.get(str(params.get("terminalId")))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from redline.agents.acp.attribution import LAG_SECONDS
 from redline.agents.acp.call import ForeignCall, Step
+from redline.agents.acp.judgement import not_found
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
 from redline.workspace.bounds import Limit
@@ -148,7 +149,7 @@ class Watch:
             if call.evidence.named and not call.evidence.is_shell:
                 found = await self.observer.look(sorted(call.evidence.named), existing=call.evidence.existing)
                 await self._calls.landing.settle(_steps(found), self._since)
-                if call.changes:
+                if call.changes and not not_found(call):
                     await self._calls.close(call)  # what it said is done; should there be more, it is told again
         begun = now()
         sweep = await self.observer.sweep()

@@ -6,6 +6,8 @@ their remedy, and how the turn ended. git and patch pass over such lines, and no
 for a change. The sections follow each other as the changes did, so a file that was edited and then moved stands there
 twice, which git does not put together: to apply a turn elsewhere, take its net change from `redline diff --patch`.
 
+A call of which more is found after it was printed, such as a command that runs on, is followed by what is new of it.
+
 A change that the log does not hold whole (masked secrets, bytes that are not UTF-8, binary, too large for the log)
 stands there as remarks too, with the command that prints it. Calls that changed nothing on disk are never
 printed as a change: a rejected or failed edit is one remark.
@@ -15,9 +17,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
+from redline.changes.between import between
 from redline.changes.patch import unified
+from redline.changes.reverse import reverse
 from redline.surfaces.applicable import section, why_not_a_patch
-from redline.surfaces.order import InOrder
+from redline.surfaces.order import InOrder, says_the_same
 from redline.surfaces.terminal.card import Setting
 from redline.surfaces.visible import visible, visible_prose
 from redline.surfaces.words import NOT_APPLIED, NOT_RUN, mutates
@@ -25,6 +29,7 @@ from redline.transcript.rows import (
     AgentRow,
     AnyRow,
     FoundRow,
+    NetTotal,
     NoticeRow,
     OtherRow,
     Problem,
@@ -62,8 +67,9 @@ class PipeSurface:
     async def show(self, rows: Sequence[AnyRow], state: SessionState) -> None:
         self._order.take(rows, state)
         root = self._workspace or state.workspace
+        setting = Setting(root, state.session)
         for row in self._order.ready():
-            self._write("".join(f"{line}\n" for line in plain_row(row, workspace=root, session=state.session)))
+            self._write("".join(f"{line}\n" for line in _lines(row, self._order.stands(row), setting)))
 
     async def stream(self, row: str, turn: int, kind: str, text: str) -> None:
         """The committed rows say it all."""
@@ -93,12 +99,18 @@ class PipeSurface:
 
 def plain_row(row: AnyRow, *, workspace: str = "", session: str = "") -> Iterator[str]:
     """The lines of a row in the pipe form."""
-    setting = Setting(workspace, session)
+    yield from _lines(row, None, Setting(workspace, session))
+
+
+def _lines(row: AnyRow, before: ToolRow | None, setting: Setting) -> Iterator[str]:
+    """`before`: of a call, what was printed of it, so that only what is new follows."""
     match row:
         case UserRow():
             yield from _remarks(f"> {row.text}")
         case AgentRow() if row.text.strip():
             yield from _remarks(row.text.rstrip())
+        case ToolRow() if before is not None:
+            yield from _news(row, before, setting)
         case ToolRow():
             yield from _tool(row, setting)
         case RevertRow():
@@ -119,12 +131,9 @@ def plain_row(row: AnyRow, *, workspace: str = "", session: str = "") -> Iterato
 
 
 def _tool(row: ToolRow, setting: Setting) -> Iterator[str]:
-    ended_well = row.status in ("applied", "completed")
+    ended_well = _ended_well(row)
     for change in row.changes:
-        word = "applied" if ended_well else f"applied, although the call ended as {row.status}"
-        if row.reverted or change.path in row.reverted_paths:
-            word += ", taken back later"
-        yield from _change(change, word, setting)
+        yield from _change(change, _applied(row, change), setting)
     landed = {change.path for change in row.changes}
     if not ended_well:
         for change in row.proposed:
@@ -139,6 +148,43 @@ def _tool(row: ToolRow, setting: Setting) -> Iterator[str]:
         yield from _remarks(f"warning: {warning}")
     if row.error is not None:
         yield from _problem(row.error, "error")
+
+
+def _news(row: ToolRow, before: ToolRow, setting: Setting) -> Iterator[str]:
+    """Of a call that changed after it was printed, what is new: the sections of before and these are what it did."""
+    printed = {change.old_path or change.path: change for change in before.changes}
+    for change in row.changes:
+        known = printed.pop(change.old_path or change.path, None)
+        if known is None:
+            yield from _change(change, _applied(row, change), setting)
+        elif not says_the_same(known, change):
+            more = between(known, change)
+            yield from _change(more or change, f"{_applied(row, change)}, {_MORE if more else _WHOLE}", setting)
+    for gone in printed.values():
+        yield from _change(reverse(gone), "found undone after what was printed before", setting)
+    if (row.status, row.result_view) != (before.status, before.result_view):
+        yield from _remarks(f"{_title(row)}: {_ending(row)}")
+    for warning in before.warnings:
+        if warning not in row.warnings:
+            yield from _remarks(f"no longer so: {warning}")
+    for warning in row.warnings:
+        if warning not in before.warnings:
+            yield from _remarks(f"warning: {warning}")
+    if row.error is not None and row.error != before.error:
+        yield from _problem(row.error, "error")
+
+
+_MORE = "after what was printed before"
+_WHOLE = "with what was printed before"
+
+
+def _ended_well(row: ToolRow) -> bool:
+    return row.status in ("applied", "completed")
+
+
+def _applied(row: ToolRow, change: FileChange) -> str:
+    word = "applied" if _ended_well(row) else f"applied, although the call ended as {row.status}"
+    return f"{word}, taken back later" if row.reverted or change.path in row.reverted_paths else word
 
 
 def _title(row: ToolRow) -> str:
@@ -175,7 +221,13 @@ def _change(change: FileChange, word: str, setting: Setting) -> Iterator[str]:
 def _name(change: FileChange, setting: Setting) -> str:
     old = f"{setting.path(change.old_path)} -> " if change.old_path else ""
     counts = f" -{change.removed} +{change.added}" if change.added or change.removed else ""
-    return f"{change.operation} {old}{setting.path(change.path)}{counts}"
+    return f"{change.operation} {old}{setting.path(change.path)}{counts}{_type(change)}"
+
+
+def _type(of: FileChange | NetTotal) -> str:
+    """The patch shows it as a deletion and an addition."""
+    said = {"link_became_file": " (symlink became file)", "file_became_link": " (file became symlink)"}
+    return next((said[fact] for fact in of.facts if fact in said), "")
 
 
 def _turn_end(row: TurnEndRow, setting: Setting) -> Iterator[str]:
@@ -183,7 +235,7 @@ def _turn_end(row: TurnEndRow, setting: Setting) -> Iterator[str]:
     for total in row.net:
         bound = "" if total.exact else "about "
         counts = f" {bound}-{total.removed} +{total.added}" if total.counted and (total.added or total.removed) else ""
-        yield from _remarks(f"net {total.operation} {setting.path(total.path)}{counts}")
+        yield from _remarks(f"net {total.operation} {setting.path(total.path)}{counts}{_type(total)}")
     used = [f"{row.input_tokens} tokens in, {row.output_tokens} out"] if row.input_tokens or row.output_tokens else []
     if row.context_size:
         used.append(f"{row.context_used} of {row.context_size} tokens in context")

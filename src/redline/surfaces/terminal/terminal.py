@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from rich.text import Text
 
-from redline.surfaces.order import InOrder
+from redline.surfaces.order import InOrder, without_repeats
 from redline.surfaces.terminal import prompt
 from redline.surfaces.terminal.answer import forget_typed, read_line
 from redline.surfaces.terminal.card import Setting
@@ -106,7 +106,8 @@ class TerminalSurface:
             if isinstance(row, AgentRow):
                 self._finish_text(row)
             else:
-                self._print(render_row(row, workspace=self._workspace, session=self._state.session, whole=self._whole))
+                new = without_repeats(row, self._order.stands(row)) if isinstance(row, ToolRow) else row
+                self._print(render_row(new, workspace=self._workspace, session=self._state.session, whole=self._whole))
         partial = self._stream_on()
         if self._state.running:
             self._working.show(self._doing(writing), partial)
