@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import random
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -370,6 +372,59 @@ def test_a_process_that_dies_in_a_call_posts_nothing_twice_and_the_final_state_i
             assert unsure
             assert len(channel.stands) == before + 1
         assert Places.open(tmp_path).unfinished("slack") == []
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_a_platform_answers_the_end_is_told_and_no_file_stands_there_twice(tmp_path: Path, seed: int) -> None:
+    """Waits, refusals and faults in any order, and ends of the process in between."""
+    chance = random.Random(seed)
+
+    def answers(count: int) -> list[BaseException | None]:
+        kinds = [None, None, Wait(1), Wait(30), OSError("gone"), Refused("no")]
+        return [chance.choice(kinds) for _ in range(count)]
+
+    async def run() -> None:
+        channel = Channel()
+        outbox = Outbox(channel, Places.open(tmp_path))
+        parts: list[Part] = []
+        for number in range(chance.randint(2, 10)):
+            file = File(f"{number}.diff", f"<{number}>".encode())
+            parts.append(chance.choice([Text(f"part {number}"), Text("x" * 900 + "\n" * chance.randint(1, 30)), file]))
+            channel.answers = answers(chance.randint(0, 8))
+            outbox.show(_begun(), _says(*parts, Text("Working …", "quiet")), urgent=chance.random() < 0.5)
+            await asyncio.sleep(chance.choice([0.01, 1, 20, 200]))
+            if chance.random() < 0.3:
+                outbox._task.cancel()  # as a crash would
+                await asyncio.wait({outbox._task})
+                outbox = Outbox(channel, Places.open(tmp_path))
+        channel.answers = [one for one in answers(5) if not isinstance(one, Refused)]
+        outbox.show(_begun(), _says(*parts, Text("Turn 1 done", "strong")), urgent=True, final=True)
+        await outbox.settled()
+        assert channel.said().count("Turn 1 done") == 1
+        held = re.findall(rb"<\d+>", b"".join(file.content for file in channel.files()))
+        assert len(held) == len(set(held))
+        assert Places.open(tmp_path).unfinished("slack") == []
+        await outbox.close()
+
+    in_virtual_time(run())
+
+
+def test_files_that_wait_go_up_together_also_where_others_between_them_stand_there(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel(answers=[Refused("too large")])
+        files = [File(f"{number}.diff", f"<{number}>".encode()) for number in range(3)]
+        outbox = Outbox(channel, Places.open(tmp_path))
+        for upto in (1, 2):
+            outbox.show(_begun(), _says(*files[:upto]), urgent=True)
+            await outbox.settled()
+        await outbox.close()
+        outbox = Outbox(channel, Places.open(tmp_path))  # what was refused is not known any more, and is tried again
+        outbox.show(_begun(), _says(*files), urgent=True, final=True)
+        await outbox.settled()
+        assert [file.content for file in channel.files()] == [b"<1>", b"<0><2>"]
         await outbox.close()
 
     in_virtual_time(run())

@@ -39,8 +39,8 @@ class _Call:
     """"message", "file", "note": what is said instead of a file, or "old": a message that is of no use any more."""
     number: int
     page: Page
-    upto: int = 0
-    """Of a file: how many files there are when it is sent, all merged into it."""
+    merged: tuple[int, ...] = ()
+    """Of a file: the numbers of all that go up in it."""
 
 
 class Outbox:
@@ -154,11 +154,11 @@ class Outbox:
         """The first page, in order, that does not stand there as it should; then what stands there and should not.
         Files that wait go up as one."""
         pages = wanted_pages(flow)
-        waiting = [page for key, page in pages if isinstance(page, File) and key not in flow.posts]
+        waiting = {key[1]: page for key, page in pages if isinstance(page, File) and key not in flow.posts}
         for (kind, number), page in pages:
             if isinstance(page, File):
                 if (kind, number) not in flow.posts:
-                    return _Call(kind, number, merged(waiting), upto=number + len(waiting))
+                    return _Call(kind, number, merged([*waiting.values()]), merged=tuple(waiting))
                 continue
             post = flow.posts.get((kind, number))
             if post is None or post.digest != digest(page):
@@ -297,4 +297,4 @@ class Outbox:
 
 def _keys(call: _Call) -> list[tuple[str, int]]:
     """The page of a call; of merged files, each."""
-    return [(call.kind, number) for number in range(call.number, max(call.upto, call.number + 1))]
+    return [(call.kind, number) for number in call.merged or (call.number,)]
