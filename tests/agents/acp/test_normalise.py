@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.agents.acp.normalise import CallSaid, Evidence, Other, Plan, State, Text, evidence, said
+from redline.agents.acp.evidence import Evidence, evidence
+from redline.agents.acp.normalise import CallSaid, Other, Plan, State, Text, said
 from redline.agents.acp.places import absolute
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from agents.acp.puppetry import (
     words,
 )  # fmt: skip
 from captures.recorded import Onlooker
-from redline.agents.acp.normalise import evidence
+from redline.agents.acp.evidence import evidence
 from redline.transcript.net import net_changes
 from redline.transcript.rows import ToolRow
 

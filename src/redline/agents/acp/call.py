@@ -10,7 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from redline.agents.acp.normalise import FURTHER, Evidence, evidence, has_diff
+from redline.agents.acp.evidence import Evidence, evidence, has_diff
+from redline.agents.acp.normalise import FURTHER
 from redline.agents.acp.places import key
 from redline.changes.codec import kept_to_json, to_json
 from redline.files.seam import Content, Outcome, Target

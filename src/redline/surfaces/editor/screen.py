@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from redline.agents.acp.normalise import ENVELOPE, has_diff
+from redline.agents.acp.evidence import has_diff
+from redline.agents.acp.normalise import ENVELOPE
 from redline.gateway.permissions import options
 from redline.protocol.connection import ConnectionClosed, RpcError
 from redline.surfaces.editor import call, words
