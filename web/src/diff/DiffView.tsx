@@ -78,6 +78,7 @@ function ColouredPart({
     style: diffStyle.value,
     wrap: diffWrap.value === "wrap",
     numbers: part.change.anchored,
+    words: !part.cut,
     theme: theme.value,
   };
   const latest = useRef(look);

@@ -81,7 +81,7 @@ function drawFence(fence: HTMLElement): () => void {
 }
 
 function look(): Parameters<typeof mountViewer>[2] {
-  return { style: diffStyle.value, wrap: diffWrap.value === "wrap", numbers: true, theme: theme.value };
+  return { style: diffStyle.value, wrap: diffWrap.value === "wrap", numbers: true, words: true, theme: theme.value };
 }
 
 function isDrawable(text: string): boolean {

@@ -10,6 +10,8 @@ export interface Part {
   /** Nothing of the change comes after it. */
   last: boolean;
   lines: number;
+  /** It holds a piece of a hunk that was cut: a line need not stand beside the one that it replaced. */
+  cut: boolean;
 }
 
 /** Lines that are drawn at once where there are more than a card holds: about what a reader sees at a time, twice. */
@@ -21,18 +23,22 @@ export function partsOf(change: Change): Part[] {
   const parts: Part[] = [];
   let hunks: Hunk[] = [];
   let lines = 0;
+  let cut = false;
   let [before, after] = [0, 0];
   let [oldEnd, end] = [0, 0];
   const flush = (): void => {
     if (hunks.length === 0) return;
-    parts.push({ change: { ...change, hunks }, before, after, last: false, lines });
+    parts.push({ change: { ...change, hunks }, before, after, last: false, lines, cut });
     [before, after] = [oldEnd, end];
     hunks = [];
     lines = 0;
+    cut = false;
   };
   for (const hunk of change.hunks) {
-    for (const piece of hunk.lines.length > size ? piecesOf(hunk, size) : [hunk]) {
+    const large = hunk.lines.length > size;
+    for (const piece of large ? piecesOf(hunk, size) : [hunk]) {
       if (lines + piece.lines.length > size) flush();
+      cut ||= large;
       hunks.push(piece);
       lines += piece.lines.length;
       oldEnd = piece.old_start - (piece.old_lines === 0 ? 0 : 1) + piece.old_lines;

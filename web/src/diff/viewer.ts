@@ -7,6 +7,8 @@ export interface ViewerLook {
   style: "unified" | "split";
   wrap: boolean;
   numbers: boolean;
+  /** Mark the words that changed, line by line. */
+  words: boolean;
   theme: "system" | "light" | "dark";
 }
 
@@ -111,6 +113,7 @@ function lookOptions(look: ViewerLook): FileDiffOptions<undefined, undefined> {
     diffStyle: look.style,
     overflow: look.wrap ? "wrap" : "scroll",
     disableLineNumbers: !look.numbers,
+    lineDiffType: look.words ? "word-alt" : "none",
     themeType: look.theme,
   };
 }
@@ -121,7 +124,6 @@ function optionsFor(look: ViewerLook, rendered: (host: HTMLElement) => void): Fi
     theme: { light: LIGHT, dark: DARK },
     preferredHighlighter: "highlights",
     diffIndicators: "classic",
-    lineDiffType: "word-alt",
     disableFileHeader: true,
     disableErrorHandling: true,
     disableVirtualizationBuffers: true,

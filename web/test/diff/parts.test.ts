@@ -29,6 +29,14 @@ describe("the parts of a large change", () => {
     expect(partsOf(small)[0]?.change).toBe(small);
   });
 
+  it("are known for pieces of a hunk where one was cut, in which lines stand beside others than they replaced", () => {
+    const block = ["-old", "+new"].flatMap((line) => Array.from({ length: 2_200 }, (_, at) => `${line} ${at}`));
+    const small = hunk([...Array(50).fill("-x"), ...Array(50).fill("+y")], 9_000);
+    const parts = partsOf(change({ hunks: [hunk(block), small] }));
+    expect(parts.filter((part) => !part.cut).map((part) => part.change.hunks)).toEqual([[small]]);
+    expect(partsOf(change()).some((part) => part.cut)).toBe(false);
+  });
+
   it("keep the number of lines between hunks over their border", () => {
     const hunks = [
       hunk(
