@@ -77,6 +77,7 @@ def from_json(value: object) -> FileChange:
         removed=record.count("removed", 0),
         file_type=cast("FileType", record.choice("file_type", _FILE_TYPES, "text")),
         old_path=record.path("old_path") if record.has("old_path") else None,
+        old_type=cast("FileType", record.choice("old_type", _FILE_TYPES)) if record.has("old_type") else None,
         exact=record.flag("exact", True),
         anchored=record.flag("anchored", True),
         truncated=record.flag("truncated", False),

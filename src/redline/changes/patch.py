@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from redline.changes.compare import blob_id, comparison, is_binary, side
 from redline.changes.names import NOWHERE, quoted, relative
+from redline.changes.retype import halves
 from redline.changes.shorten import READER_LIMIT, shortened
 
 if TYPE_CHECKING:
@@ -65,7 +66,15 @@ def git_patch(items: Sequence[PatchItem], *, root: str | None) -> bytes:
     paths are made relative to; None, or a path outside: the path as it is, without its first slash. Raises ValueError
     where a side's bytes are missing, naming the path.
     """
-    return b"".join(_section(item, root) for item in items)
+    return b"".join(_section(half, root) for item in items for half in _halves(item))
+
+
+def _halves(item: PatchItem) -> Iterable[PatchItem]:
+    """git knows no section that makes a file of a link: one goes, and the other comes."""
+    if item.change.old_type is None or item.before is None or item.after is None:
+        return (item,)
+    before, after = halves(item.change)
+    return PatchItem(before, item.before, None), PatchItem(after, None, item.after)
 
 
 def _section(item: PatchItem, root: str | None) -> bytes:

@@ -22,6 +22,8 @@ Fact = Literal[
     "line_endings_changed",
     "made_executable",
     "made_not_executable",
+    "link_became_file",
+    "file_became_link",
 ]
 
 
@@ -77,6 +79,9 @@ class FileChange:
     """`unknown`: no text basis, because the file is over the bound of the diff basis or its bytes are not at hand."""
     old_path: str | None = None
     """Of a move: where the file was."""
+    old_type: FileType | None = None
+    """Of a change of type, a link that became a file or a file that became a link: what it was. `file_type` is what it
+    is now. The log holds its two halves instead (`retype`)."""
     exact: bool = True
     """False: too large to compare; the hunks are one block and the totals are bounds (shown with ≈)."""
     anchored: bool = True
@@ -107,8 +112,14 @@ class FileChange:
             (self.before.final_newline and not self.after.final_newline, "final_newline_removed"),
             (_endings_differ(self.before.eol, self.after.eol), "line_endings_changed"),
         ]
+        if self.old_type is not None:
+            return ("file_became_link",) if self.file_type == "symlink" else ("link_became_file", *_held(of_mode))
         pairs = [*of_mode] if self.file_type == "binary" else [*of_text, *of_mode]
-        return tuple(fact for holds, fact in pairs if holds)
+        return _held(pairs)
+
+
+def _held(pairs: list[tuple[bool, Fact]]) -> tuple[Fact, ...]:
+    return tuple(fact for holds, fact in pairs if holds)
 
 
 def _endings_differ(before: LineEnding, after: LineEnding) -> bool:

@@ -15,6 +15,7 @@ from rich.console import Console
 from redline.changes.codec import to_json
 from redline.changes.mask import mask_lines
 from redline.changes.patch import PatchItem, git_patch, unified
+from redline.changes.retype import halves_of
 from redline.cli.config import load
 from redline.cli.failure import Failure
 from redline.cli.house import events_of, opened, recovered
@@ -56,7 +57,7 @@ def diff(session: str, *, turn: int | None, file: str | None, patch: bool, as_js
     if console.is_terminal:
         draw_net(console, changes, workspace=summary.workspace, session=summary.session)
         return
-    for change in changes:
+    for change in halves_of(changes):
         text = unified(change, limit=None)
         sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()

@@ -24,6 +24,7 @@ from redline.files.seam import Content
 
 CHUNK = 1 << 20
 HEAD = 8
+_INSIDE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 ACCESS_LIST = "system.posix_acl_access"
 Kind = Literal["file", "directory", "symlink", "other"]
 
@@ -110,6 +111,32 @@ def opened(folder: Folder, name: str) -> Iterator[int]:
             yield fd
         finally:
             os.close(fd)
+
+
+def is_bare(folder: Folder, name: str) -> bool:
+    """A folder in which, however deep, nothing but folders is."""
+    with suppress(OSError):
+        inner = Folder(os.open(name, _INSIDE, dir_fd=folder.fd), folder.path / name)
+        try:
+            with os.scandir(inner.fd) as entries:
+                found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+            return all(is_folder and is_bare(inner, one) for one, is_folder in found)
+        finally:
+            inner.close()
+    return False
+
+
+def remove_bare(folder: Folder, name: str) -> None:
+    """Remove such a folder; the system itself refuses one that something was put into. Raises OSError."""
+    inner = Folder(os.open(name, _INSIDE, dir_fd=folder.fd), folder.path / name)
+    try:
+        with os.scandir(inner.fd) as entries:
+            names = [entry.name for entry in entries]
+        for one in names:
+            remove_bare(inner, one)
+    finally:
+        inner.close()
+    os.rmdir(name, dir_fd=folder.fd)
 
 
 def refuse_special(status: os.stat_result, path: Path) -> None:

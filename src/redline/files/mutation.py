@@ -9,15 +9,16 @@ import errno
 import logging
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
-from redline.files.disk import Found, find, find_link, held, look, still_there
+from redline.files.disk import Found, find, find_link, held, is_bare, look, remove_bare, still_there
 from redline.files.draft import Draft, OnFlush, flush, put_link
 from redline.files.error import FileError
 from redline.files.failures import failure, failures, shown, stale
 from redline.files.places import Folder, Roots
 from redline.files.proposal import Proposal, propose
-from redline.files.seam import Action, Blob, Delete, EditText, Move, Target
+from redline.files.seam import Action, Blob, Delete, EditText, Move, Target, WriteBytes
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +43,8 @@ def read(roots: Roots, target: Target, limit: int, *, whole: bool = False) -> Fo
 
 def proposal(roots: Roots, target: Target, action: Action, limit: int, expected: Blob | None = None) -> Proposal:
     """What `action` would do now, refused where it could not be done. Writes nothing."""
-    found = read(roots, target, limit, whole=isinstance(action, EditText))
+    gives_way = isinstance(action, WriteBytes) and action.over_folder and _is_bare(roots, target)
+    found = None if gives_way else read(roots, target, limit, whole=isinstance(action, EditText))
     _refuse_unexpected(target, found, expected)
     if isinstance(action, (Delete, Move)) and not target.link:
         _refuse_link(target, "moved" if isinstance(action, Move) else "deleted")
@@ -109,6 +111,8 @@ class Mutation:
         assert source is not None
         assert folder is not None
         with failures(self._to.path), held(folder, source):
+            if isinstance(self._action, WriteBytes) and self._action.over_folder:
+                _clear(folder, self._target.real.name)
             self._check(plan, source, folder)
             if self._to is not self._target:
                 self._move(source, folder)
@@ -170,6 +174,24 @@ class Mutation:
                     os.close(fd)
         except OSError as error:
             _log.warning("%s was changed, but its folder could not be flushed: %s", shown(self._to.path), error)
+
+
+def _is_bare(roots: Roots, target: Target) -> bool:
+    if target.real in roots.paths:
+        return False
+    folder = roots.open_folder(target.real.parent)
+    try:
+        return is_bare(folder, target.real.name)
+    finally:
+        folder.close()
+
+
+def _clear(folder: Folder, name: str) -> None:
+    """A file that was put into the folder since leaves it there, and the check that follows refuses."""
+    status = look(folder, name)
+    if status is not None and stat.S_ISDIR(status.st_mode):
+        with suppress(OSError):
+            remove_bare(folder, name)
 
 
 def _refuse_unexpected(target: Target, found: Found | None, expected: Blob | None) -> None:

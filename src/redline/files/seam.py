@@ -114,10 +114,12 @@ class EditText:
 
 @dataclass(frozen=True, slots=True)
 class WriteBytes:
-    """Exact bytes, for undo and patches. `executable` None: as it is (a new file: not executable)."""
+    """Exact bytes, for undo and patches. `executable` None: as it is (a new file: not executable). `over_folder`: a
+    folder that stands there gives way, if no file is left in it or in its folders."""
 
     data: bytes
     executable: bool | None = None
+    over_folder: bool = False
 
 
 @dataclass(frozen=True, slots=True)

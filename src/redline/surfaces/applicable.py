@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from redline.changes.names import quoted, relative
 from redline.changes.patch import unified
+from redline.changes.retype import halves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +15,13 @@ if TYPE_CHECKING:
 
 
 def section(change: FileChange, root: str | None) -> Iterator[str]:
-    """The lines of a `diff --git` section, paths relative to `root`. Only where `why_not_a_patch` has no objection."""
+    """The lines of a `diff --git` section, paths relative to `root`; of a link that became a file, or the other way,
+    two. Only where `why_not_a_patch` has no objection."""
+    for half in halves(change):
+        yield from _section(half, root)
+
+
+def _section(change: FileChange, root: str | None) -> Iterator[str]:
     old, new = relative(change.old_path or change.path, root), relative(change.path, root)
     yield f"diff --git {quoted('a/' + old)} {quoted('b/' + new)}"
     yield from _modes(change)

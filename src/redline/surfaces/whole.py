@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redline.changes.compare import describe
+from redline.changes.retype import halves, joined
 from redline.workspace.logged import as_logged
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ def restored(
 ) -> FileChange:
     """`change` with `limit` bytes of its hunks (None: all of them), masked as the log's are, where the bytes of both
     sides are kept; else as it is. `read` gives the bytes of a blob. Blocks, for about two seconds at worst."""
+    if change.old_type is not None:
+        (whole,) = joined([restored(half, read, redactor, limit=limit) for half in halves(change)])
+        return whole
     sides = (change.before, change.after)
     if not change.truncated or change.file_type != "text" or any(side and side.size > BASIS for side in sides):
         return change

@@ -69,6 +69,8 @@ _FACTS: Mapping[Fact, str] = {
     "line_endings_changed": "line ends changed",
     "made_executable": "made executable",
     "made_not_executable": "no longer executable",
+    "link_became_file": "symlink became file",
+    "file_became_link": "file became symlink",
 }
 _ENDINGS = {"lf": "LF", "crlf": "CRLF", "mixed": "mixed", "none": "none"}
 
@@ -129,7 +131,7 @@ def facts(change: FileChange) -> list[str]:
         change.facts
     ):
         said.append("BOM")
-    if change.file_type in ("binary", "symlink"):
+    if change.file_type == "binary" or (change.file_type == "symlink" and change.old_type is None):
         said.append({"binary": "binary file", "symlink": "symbolic link"}[change.file_type])
     if change.redacted:
         said.append("secrets masked")

@@ -21,6 +21,7 @@ from redline.workspace.store import FILE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from redline.changes.record import FileChange, Hunk, Side
     from redline.sessions.redaction import Redactor
@@ -47,8 +48,8 @@ class _Slot:
     found: _State | None
     now: _State | None
     takes: list[Taken] = field(default_factory=list)
-    holds_up: bool = False
-    """It stands where the folder of another file is to be, so it goes first."""
+    folder: bool = False
+    """A folder is there, which gives way to the file once nothing is left in it."""
 
     @property
     def path(self) -> Path:
@@ -105,24 +106,38 @@ class Rewind:
 
     def steps(self) -> Iterator[tuple[Step, Blob, list[Taken]]]:
         """What has to be done, in this order: the step, the blob that must be there, and what it takes back."""
-        for slot in self._slots.values():
-            if slot.holds_up:
-                yield from _steps_of(slot)
-        moved: set[str] = set()
-        for slot, origin in self._moves:
-            if slot.found is None or slot.now is not None or origin.found is not None or origin.now is None:
-                continue  # what else happened to the two makes it more than a move
-            if origin.now.executable != slot.found.executable:
-                continue
-            if origin.now.link or slot.found.link:
-                continue
+        moves = [(slot, origin) for slot, origin in self._moves if _is_move(slot, origin)]
+        moved = {one.place.key for pair in moves for one in pair}
+        first = self._in_the_way() - moved
+        for key in self._slots:
+            if key in first:
+                yield from _steps_of(self._slots[key])
+        for slot, origin in moves:
+            assert slot.found is not None
+            assert origin.now is not None
             data = None if origin.now.blob == slot.found.blob else origin.now.data
             to = origin.target(origin.now)
             yield Step(slot.target(slot.found), Move(to, data)), slot.found.blob, [*slot.takes]
-            moved |= {slot.place.key, origin.place.key}
         for key, slot in self._slots.items():
-            if key not in moved and not slot.holds_up:
+            if key not in moved and key not in first:
                 yield from _steps_of(slot)
+
+    def _in_the_way(self) -> set[str]:
+        """What goes, and stands where the folder of another file is to be, or in a folder that is to give way."""
+        needed = {parent for slot in self._slots.values() if slot.now is not None for parent in _parents(slot)}
+        clears = {key for key, slot in self._slots.items() if slot.folder and slot.now is not None}
+        return {
+            key
+            for key, slot in self._slots.items()
+            if slot.found is not None and slot.now is None and (key in needed or not clears.isdisjoint(_parents(slot)))
+        }
+
+    async def check_folders(self) -> None:
+        """Raises `UndoRefused` where a folder is to give way in which something is left by then."""
+        gone = {key for key, slot in self._slots.items() if slot.found is not None and slot.now is None}
+        for slot in self._slots.values():
+            if slot.folder and slot.now is not None:
+                await require_empty(self._files, slot.place, gone)
 
     # One operation each.
 
@@ -184,10 +199,12 @@ class Rewind:
             known = self._slots.get(place.key)
             if known is not None:
                 return known
-            state = None if self._cleared(path) is not None else await self._state(place)
+            there = None if self._cleared(path) is not None else await self._files.stat(place)
+            folder = there is not None and there.kind == "directory"
+            state = None if there is None or folder else await self._state(place, link=there.kind == "symlink")
         except FileError as error:
             raise UndoRefused.of(error) from error
-        slot = self._slots[place.key] = _Slot(place, state, state)
+        slot = self._slots[place.key] = _Slot(place, state, state, folder=folder)
         return slot
 
     def _cleared(self, path: str) -> Target | None:
@@ -196,15 +213,10 @@ class Rewind:
         for slot in self._slots.values():
             inside = path.removeprefix(f"{slot.place.key}/")
             if inside != path and slot.found is not None and slot.now is None:
-                slot.holds_up = True
                 return Target(Path(path), slot.place.real / inside)
         return None
 
-    async def _state(self, place: Target) -> _State | None:
-        there = await self._files.stat(place)
-        if there is None:
-            return None
-        link = there.kind == "symlink"
+    async def _state(self, place: Target, *, link: bool) -> _State:
         content = await self._files.read(replace(place, link=link), FILE_LIMIT)
         return _State(content.blob, content.executable, content.data, link)
 
@@ -259,8 +271,36 @@ def _steps_of(slot: _Slot) -> Iterator[tuple[Step, Blob, list[Taken]]]:
         found = None
     if now is not None:
         assert now.data is not None
-        write = WriteBytes(now.data, None if now.link else now.executable)
+        write = WriteBytes(now.data, None if now.link else now.executable, over_folder=slot.folder)
         yield Step(slot.target(now), write), found.blob if found is not None else "", slot.takes
+
+
+def _is_move(slot: _Slot, origin: _Slot) -> bool:
+    """What else happened to the two makes it more than a move, and so does a folder in the place of one of them."""
+    if slot.found is None or slot.now is not None or origin.found is not None or origin.now is None:
+        return False
+    if origin.now.executable != slot.found.executable or origin.now.link or slot.found.link:
+        return False
+    return not origin.folder and slot.place.key not in _parents(origin)
+
+
+def _parents(slot: _Slot) -> list[str]:
+    return [str(parent) for parent in slot.place.real.parents]
+
+
+async def require_empty(files: Files, folder: Target, gone: AbstractSet[str]) -> None:
+    """Raises `UndoRefused` for a folder in which, however deep, something is left but the files `gone`."""
+    try:
+        entries = await files.list(folder)
+    except FileError as error:
+        raise UndoRefused.of(error) from error
+    for entry in entries:
+        inside = replace(folder, path=folder.path / entry.name, real=folder.real / entry.name)
+        if entry.kind == "directory":
+            await require_empty(files, inside, gone)
+        elif inside.key not in gone:
+            message = f"{inside.path} stands in a folder that takes the place of a file, and is none of these changes."
+            raise UndoRefused("EXISTS", message, "Move it away first.")
 
 
 def _is_link(change: FileChange) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from redline.changes.codec import to_json
 from redline.changes.compare import blob_id
+from redline.changes.retype import joined
 from redline.files.error import FileError
 from redline.files.seam import Blob, Content, Delete, Files, Move, Outcome, WriteBytes
 from redline.tools.landed import inverse, net
@@ -19,14 +20,14 @@ from redline.tools.mutation import Journal, Landed, to_its_end
 from redline.tools.recorder import Recorder
 from redline.tools.refusal import UndoRefused as UndoRefused
 from redline.tools.refusal import nothing, overtaken
-from redline.tools.rewind import Rewind
+from redline.tools.rewind import Rewind, require_empty
 from redline.tools.standing import NO_CALL, History, Made, Taken, along_path
 from redline.tools.tool import Step, ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from redline.changes.record import FileChange
+    from redline.changes.record import FileChange, Operation
     from redline.sessions.log import SessionLog
     from redline.sessions.redaction import Redactor
     from redline.workspace.store import ByteStore
@@ -94,13 +95,14 @@ async def plan_undo(
     rewind = Rewind(files, redactor, lambda blob: store.get(log.session, blob))
     recorder = Recorder(redactor)
     await _take_back(rewind, chosen, hunk)
+    await rewind.check_folders()
     steps: list[PlannedStep] = []
     changes: list[FileChange] = []
     cleared: set[str] = set()
     for step, expected, takes in rewind.steps():
         try:
             outcome = await (
-                _foreseen(files, step) if _is_under(step, cleared) else files.preview(step.target, step.action)
+                _foreseen(files, step) if _waits(step, cleared) else files.preview(step.target, step.action)
             )
         except FileError as error:
             raise UndoRefused.of(error) from error
@@ -110,7 +112,7 @@ async def plan_undo(
         steps.append(PlannedStep(step, expected, tuple(takes)))
     takes = [made.taken(hunk) for made in reversed(chosen)]
     of = list(dict.fromkeys((made.turn, made.call) for made in reversed(chosen)))
-    return UndoPlan(of, changes, steps, takes, [*through, *_said_of_found(chosen), *rewind.notes])
+    return UndoPlan(of, joined(changes), steps, takes, [*through, *_said_of_found(chosen), *rewind.notes])
 
 
 async def undo(
@@ -143,7 +145,9 @@ async def _require_as_planned(plan: UndoPlan, files: Files) -> None:
     done: set[str] = set()
     for planned in plan.steps:
         step = planned.step
-        if not _is_under(step, done):  # else an earlier step brings about what is expected
+        if _is_over_folder(step):
+            await require_empty(files, step.target, {one.step.target.key for one in plan.steps})
+        elif not _is_under(step, done):  # else an earlier step brings about what is expected
             try:
                 there = (await files.preview(step.target, Delete())).before
             except FileError as error:
@@ -201,7 +205,16 @@ async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undon
     await log.append("turn/ended", end)
     if refusal is not None:
         raise refusal
-    return Undone(turn, call, plan.of, changes, notes)
+    return Undone(turn, call, plan.of, joined(changes), notes)
+
+
+def _waits(step: Step, cleared: set[str]) -> bool:
+    """Its place is not yet as it will be when its turn comes."""
+    return _is_over_folder(step) or _is_under(step, cleared)
+
+
+def _is_over_folder(step: Step) -> bool:
+    return isinstance(step.action, WriteBytes) and step.action.over_folder
 
 
 def _is_under(step: Step, cleared: set[str]) -> bool:
@@ -258,8 +271,11 @@ async def _take_back(rewind: Rewind, chosen: Sequence[Made], hunk: int | None) -
 
 def _newest_first(chosen: Sequence[Made]) -> list[Made]:
     """Of the changes of one event, which are of different files, those first that may have taken the place of a
-    folder."""
-    return sorted(chosen, key=lambda made: (-made.seq, made.change.operation != "add", -made.index))
+    folder, and those last whose place a folder may have taken."""
+    return sorted(chosen, key=lambda made: (-made.seq, _LAST.get(made.change.operation, 0), -made.index))
+
+
+_LAST: Mapping[Operation, int] = {"modify": 1, "move": 1, "delete": 2}
 
 
 async def _names(history: History, files: Files, path: str) -> tuple[tuple[str, str], list[str]]:

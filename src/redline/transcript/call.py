@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+from redline.changes.retype import joined
 from redline.tools.tool import ToolResult
 from redline.transcript import fields
 from redline.transcript.rows import Problem, ToolRow, ToolStatus, tool_row_id
@@ -220,7 +221,8 @@ class Call:
         self.warnings += tuple(sentence for sentence in sentences if sentence not in self.warnings)
 
     def row(self, views: Views) -> ToolRow:
-        reverted = tuple(change.path for change in self.changes if change.path in self.reverted)
+        changes = joined(self.changes)
+        reverted = tuple(change.path for change in changes if change.path in self.reverted)
         return ToolRow(
             id=self.id,
             turn=self.turn,
@@ -231,15 +233,15 @@ class Call:
             name=self.name,
             status=self.status,
             call_view=self._call_view(views),
-            result_view=self._result_view(views),
+            result_view=self._result_view(views, changes),
             proposed=self.proposed,
-            changes=self.changes,
+            changes=changes,
             error=self.error,
             warnings=self.warnings,
             permission=cast("Any", self.permission),
             output="" if self.ended else self.output,
             raw={} if self.name else self._raw(),
-            reverted=bool(self.changes) and len(reverted) == len(self.changes),
+            reverted=bool(changes) and len(reverted) == len(changes),
             reverted_paths=reverted,
         )
 
@@ -266,11 +268,11 @@ class Call:
             return replace(view, title=self.title, kind=self.kind)
         return replace(view, title=self.title)
 
-    def _result_view(self, views: Views) -> ToolResultView | None:
+    def _result_view(self, views: Views, changes: tuple[FileChange, ...]) -> ToolResultView | None:
         if not self.has_result:
             return None
         is_error = self.status not in ("completed", "applied")
-        result = ToolResult(self.content, is_error, self.changes, self.meta)
+        result = ToolResult(self.content, is_error, changes, self.meta)
         return views.result(self.name, self.arguments, result, kind=self.kind)
 
 

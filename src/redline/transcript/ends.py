@@ -45,6 +45,11 @@ class Net:
             return "add"
         return "modify" if self.last.exists else "delete"
 
+    @property
+    def old_type(self) -> FileType | None:
+        """Of a link that became a file, or a file that became a link: what it was."""
+        return self.first.file_type if _of_other_kinds(self.first, self.last) else None
+
 
 @dataclass(slots=True)
 class _Trail:
@@ -69,6 +74,7 @@ def net_files(changes: Iterable[FileChange]) -> list[Net]:
         and last[path].exists
         and not first[path].exists
         and not last[trail.start].exists
+        and not _of_other_kinds(first[trail.start], last[path])
     }
     found = []
     for path in sorted(first.keys() - moves.keys()):
@@ -90,7 +96,7 @@ def _follow(change: FileChange, first: dict[str, State], last: dict[str, State],
     trail = trails.pop(source, None)
     if trail is None:
         trail = _Trail(source if exists and source not in first else None)
-    first.setdefault(source, State(exists, change.before, change.file_type))
+    first.setdefault(source, State(exists, change.before, change.old_type or change.file_type))
     if source != change.path:
         first.setdefault(change.path, State(False))
         last[source] = State(False)
@@ -106,4 +112,11 @@ def _differ(first: State, last: State) -> bool:
         return False
     if first.side is None or last.side is None:
         return True
-    return (first.side.blob, first.side.executable) != (last.side.blob, last.side.executable)
+    if (first.side.blob, first.side.executable) != (last.side.blob, last.side.executable):
+        return True
+    return _of_other_kinds(first, last)
+
+
+def _of_other_kinds(first: State, last: State) -> bool:
+    """One is a link, and the other a file."""
+    return first.exists and last.exists and (first.file_type == "symlink") != (last.file_type == "symlink")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from redline.changes.retype import joined
 from redline.sessions.store import Damaged
 from redline.transcript import fields
 from redline.transcript.call import Call
@@ -305,7 +306,7 @@ class Transcript:
         turn = fields.number(data, "turn")
         changes, _ = fields.changes(data, "changes")
         head = self._head(event, f"found:{event.seq}", turn)
-        row = FoundRow(**head, changes=changes, during=fields.texts(data, "during"))
+        row = FoundRow(**head, changes=joined(changes), during=fields.texts(data, "during"))
         self._land(turn, row.id, changes)
         return [self._put(row), *self._resummed(event, turn)]
 
@@ -314,7 +315,7 @@ class Transcript:
         call = fields.text(data, "call")
         changes, _ = fields.changes(data, "changes")
         of = tuple((fields.number(item, "turn"), fields.text(item, "call")) for item in fields.mappings(data, "of"))
-        row = RevertRow(**self._head(event, f"revert:{turn}:{call}", turn), call=call, of=of, changes=changes)
+        row = RevertRow(**self._head(event, f"revert:{turn}:{call}", turn), call=call, of=of, changes=joined(changes))
         self._land(turn, row.id, changes)
         marked = self._mark(event, row, taken_back=True, seen=frozenset((row.id,)))
         return [self._put(row), *marked, *self._resummed(event, turn)]

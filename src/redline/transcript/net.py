@@ -8,10 +8,12 @@ are not at hand the change says so and shows no hunks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from redline.changes.compare import describe, without_basis
 from redline.changes.patch import PatchItem
+from redline.changes.retype import joined
 from redline.transcript.ends import Net, State, net_files
 from redline.transcript.fold import Transcript
 
@@ -48,6 +50,11 @@ def _item(net: Net, read: Read) -> PatchItem:
     before, before_known = _bytes(net.first, read)
     after, after_known = _bytes(net.last, read)
     first, last = net.first.side, net.last.side
+    if net.old_type is not None:
+        was = _item(replace(net, last=State(False)), read)
+        now = _item(replace(net, first=State(False)), read)
+        (change,) = joined([was.change, now.change])
+        return PatchItem(change, before, after)
     if not before_known or not after_known:
         return PatchItem(without_basis(net.path, net.operation, first, last, old_path=net.old_path), before, after)
     change = describe(

@@ -50,7 +50,13 @@ def _total(net: Net) -> NetTotal:
 def _facts(net: Net) -> tuple[Fact, ...]:
     kind: FileType = "binary" if "binary" in (net.first.file_type, net.last.file_type) else "text"
     return FileChange(
-        net.path, net.operation, before=net.first.side, after=net.last.side, old_path=net.old_path, file_type=kind
+        net.path,
+        net.operation,
+        before=net.first.side,
+        after=net.last.side,
+        old_path=net.old_path,
+        old_type=net.old_type,
+        file_type=net.last.file_type if net.old_type is not None else kind,
     ).facts
 
 
@@ -61,6 +67,8 @@ def _counts(net: Net) -> tuple[int, int, bool]:
         return last, 0, True
     if net.operation == "delete" and first is not None:
         return 0, first, True
+    if net.old_type is not None and first is not None and last is not None:
+        return last, first, True
     if net.steps is None:
         return last or 0, first or 0, False
     return _counts_of_steps(net.steps)

@@ -28,6 +28,8 @@ _FACTS: dict[Fact, str] = {
     "line_endings_changed": "the line endings changed",
     "made_executable": "it became executable",
     "made_not_executable": "it is no longer executable",
+    "link_became_file": "the symbolic link became a file",
+    "file_became_link": "the file became a symbolic link",
 }
 
 
