@@ -92,9 +92,10 @@ class Step:
         """The same as the file seam tells it, so that several steps to one file can be told as one."""
         change = self.change
         before, after = _content(change.before, self.before), _content(change.after, self.after)
+        link = change.file_type == "symlink"
         if change.operation == "move" and change.old_path:
-            return Outcome(_target(change.old_path), "move", before, after, moved_to=_target(change.path))
-        return Outcome(_target(change.path), _OPERATIONS[change.operation], before, after)
+            return Outcome(_target(change.old_path, link), "move", before, after, moved_to=_target(change.path, link))
+        return Outcome(_target(change.path, link), _OPERATIONS[change.operation], before, after)
 
 
 @dataclass(slots=True, eq=False)
@@ -323,8 +324,8 @@ def _digest(value: Any) -> int:
     return hash(json.dumps(value, sort_keys=True))
 
 
-def _target(path: str) -> Target:
-    return Target(Path(path), Path(key(path)))
+def _target(path: str, link: bool) -> Target:
+    return Target(Path(path), Path(key(path)), link)
 
 
 def _content(side: Side | None, data: bytes | None) -> Content | None:
