@@ -100,6 +100,7 @@ async def test_a_question_carries_the_whole_change_and_says_who_answered(tmp_pat
 
 
 async def test_a_rejected_change_stays_readable_and_is_not_counted(tmp_path: Path) -> None:
+    """Public reports: D49, Q173."""
     async with house(tmp_path, scripted(tmp_path, _EDIT), approval="ask") as at:
         (at.workspace / "a.py").write_text("old\n")
         channel = _channel()
@@ -114,6 +115,7 @@ async def test_a_rejected_change_stays_readable_and_is_not_counted(tmp_path: Pat
 
 
 async def test_a_change_too_long_for_a_message_is_a_file_before_the_buttons(tmp_path: Path) -> None:
+    """Public reports: D46."""
     text = "".join(f"line {number}\n" for number in range(3000))
     model = scripted(tmp_path, [step("", call("write", path="long.txt", content=text)), step("Done.")])
     async with house(tmp_path, model, approval="ask") as at:
@@ -130,6 +132,7 @@ async def test_a_change_too_long_for_a_message_is_a_file_before_the_buttons(tmp_
 
 
 async def test_all_changes_of_a_question_are_counted_and_shown(tmp_path: Path) -> None:
+    """Public reports: D41."""
     edits = [{"old_string": one, "new_string": one.upper()} for one in "az"]
     model = scripted(tmp_path, [_READ, step("", call("multi_edit", path="a.py", edits=edits)), step("Done.")])
     async with house(tmp_path, model, approval="ask") as at:
@@ -369,6 +372,7 @@ async def test_an_answer_given_elsewhere_settles_every_copy(tmp_path: Path) -> N
 
 
 async def test_whoever_writes_on_has_not_approved(tmp_path: Path) -> None:
+    """Public reports: D48."""
     model = scripted(tmp_path, _EDIT, [step("Then not.")])
     async with house(tmp_path, model, approval="ask") as at:
         (at.workspace / "a.py").write_text("old\n")
@@ -534,6 +538,7 @@ async def test_what_is_prompted_elsewhere_shows_here_with_its_prompt(tmp_path: P
 
 
 async def test_a_restart_posts_nothing_old(tmp_path: Path) -> None:
+    """Public reports: E55."""
     steps = [[step(f"Turn {n}.", call("write", path=f"{n}.py", content=f"{n}\n")), step("")] for n in range(1, 5)]
     channel = _channel()
     async with house(tmp_path, scripted(tmp_path, *steps)) as at:

@@ -288,6 +288,8 @@ def test_a_file_that_is_refused_is_named_and_the_turn_goes_on(tmp_path: Path) ->
 
 
 def test_nothing_is_posted_again_after_a_restart_and_what_was_begun_is_brought_to_its_end(tmp_path: Path) -> None:
+    """Public reports: E55."""
+
     async def run() -> None:
         channel = Channel()
         long = "\n".join(f"line {number}" for number in range(3000))

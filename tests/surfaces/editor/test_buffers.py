@@ -135,6 +135,7 @@ async def test_an_editor_that_refuses_a_file_leaves_it_to_the_disk(place: Place)
 
 
 async def test_an_editor_that_offers_only_one_of_both_is_not_asked(place: Place) -> None:
+    """Public reports: H91."""
     (place.workspace / "a.txt").write_text("one\ntwo\n")
     model = place.script(edit_of("two", "TWO"))
     capabilities = {"fs": {"readTextFile": True, "writeTextFile": False}}
