@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -31,6 +32,7 @@ _PIECES = ("terminal_info", "terminal_output", "terminal_exit")
 _TELLING = 4
 """Characters of a line that is not to be found in a text by chance."""
 _DEPTH = 20
+_SHELLS = ("sh", "bash", "zsh", "dash", "fish")
 OUTPUT_KEPT = 64 * 1024
 """Characters of a command's output that are kept of a call."""
 
@@ -124,6 +126,10 @@ class ForeignCall:
     """It was allowed although no preview could be built."""
     only_asked: bool = False
     """Nothing is known of it but a permission request."""
+    made_up: bool = False
+    """It stands for one thing that the agent had us do and named no call for: no other such thing is its."""
+    terminals: list[str] = field(default_factory=list)
+    """Of ours, those that its commands run in."""
     steps: list[Step] = field(default_factory=list)
     changes: tuple[FileChange, ...] = ()
     """What the steps amount to."""
@@ -175,10 +181,16 @@ class ForeignCall:
         self.only_asked = False
         return decisive
 
-    def failed(self, why: str) -> None:
+    def failed(self, why: str, now: float) -> None:
         """Of a call that was made up here: it came to nothing."""
-        self.claim = "failed"
+        self.claim, self.ended = "failed", now
         self.holds({"type": "content", "content": {"type": "text", "text": why}})
+
+    def runs_now(self, command: str) -> None:
+        """A command is run for it, and it has not said which."""
+        given = self.fields.get("rawInput")
+        self.fields["rawInput"] = {**(given if isinstance(given, Mapping) else {}), "command": command}
+        self._evidence = None
 
     def holds(self, *content: dict[str, Any]) -> None:
         """The same: what its content is."""
@@ -245,7 +257,14 @@ class ForeignCall:
     def runs(self, command: str) -> bool:
         """It is this call's command, bare or inside the shell that the agent puts around it; or it has none yet."""
         own = (self.evidence.command or "").strip()
-        return self.evidence.is_shell and (not own or own in command or command in own)
+        if not self.evidence.is_shell or not own:
+            return self.evidence.is_shell
+        return not {own, _unwrapped(own)}.isdisjoint((command, _unwrapped(command), _unquoted(command)))
+
+    def runs_a_part(self, command: str) -> bool:
+        """What it says that it runs is a part of that command, or holds it: it is likely to be its."""
+        own = (self.evidence.command or "").strip()
+        return self.evidence.is_shell and bool(own) and (own in command or command in own)
 
     def means(self, step: Step) -> bool:
         """It means to change a path of that change."""
@@ -299,6 +318,26 @@ class ForeignCall:
             self.output = (self.output + piece["data"])[-OUTPUT_KEPT:]
         if isinstance(ending, Mapping):
             self.exit = {"exit_code": ending.get("exit_code"), "signal": ending.get("signal")}
+
+
+def _unwrapped(command: str) -> str:
+    """What the shell runs that is put around it."""
+    words = _words(command)
+    is_shell = len(words) == 3 and words[0].rpartition("/")[2] in _SHELLS and words[1] in ("-c", "-lc")
+    return words[2].strip() if is_shell else command
+
+
+def _unquoted(command: str) -> str:
+    """A command that came as words, as it may stand in a call: without the quotes that keep its words together."""
+    words = _words(command)
+    return " ".join(words) if command == shlex.join(words) else command
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
 
 
 def _strings(value: object, depth: int = 0) -> Iterator[str]:

@@ -96,7 +96,7 @@ class Calls:
             earlier = self._calls.get((self.turn - 1, said.call))
             if earlier is not None and (not self.running or earlier.claim is None):
                 return earlier
-        return known or self._asked_before(said) or self._new(said.call)
+        return known or self._asked_before(said) or self._run_before(said) or self._new(said.call)
 
     def _asked_before(self, said: CallSaid) -> ForeignCall | None:
         """The call that was asked about under another id before it was announced; None: there is none, or several."""
@@ -111,6 +111,19 @@ class Calls:
         self._calls[(self.turn, said.call)] = fitting[0]
         return fitting[0]
 
+    def _run_before(self, said: CallSaid) -> ForeignCall | None:
+        """The call that was made up for a command, and is now announced as the one that shows its terminal."""
+        made_up = [call for call in self.of_turn() if call.made_up and call.terminals]
+        if not made_up:
+            return None
+        new = ForeignCall(self.turn, said.call, self.workspace)
+        new.take(said, self._now())
+        shown = set(new.evidence.terminals)
+        fitting = next((call for call in made_up if shown == set(call.terminals)), None)
+        if fitting is not None:
+            self._calls[(self.turn, said.call)] = fitting
+        return fitting
+
     def linked(self, said: CallSaid) -> ForeignCall:
         """The call that a permission request is about. An agent may ask under an id of its own: then it is the open
         call with the same files or the same command, if there is exactly one."""
@@ -119,7 +132,8 @@ class Calls:
         asked.take(said, self._now())
         if known is not None and not known.only_asked:
             return known
-        fitting = closest(asked, [call for call in self.of_turn() if call.ended is None and call.answer is None])
+        open_ = [call for call in self.of_turn() if call.ended is None and call.answer is None and not call.made_up]
+        fitting = closest(asked, open_)
         if len(fitting) == 1:
             return fitting[0]
         if known is not None:
@@ -134,7 +148,7 @@ class Calls:
         """A call made up for something that the agent had us do and named no call for."""
         call = self._new(self._free("client"))
         call.fields = {"title": title, "kind": kind, **({"locations": [{"path": path}]} if path else {}), **fields}
-        call.claim = "completed"
+        call.claim, call.made_up = "completed", True
         return call
 
     async def tell(self, call: ForeignCall, *, whole: bool) -> None:
@@ -252,7 +266,7 @@ class Calls:
         return _shortened("\n".join(part for part in parts if part))
 
     def _runs_on(self, call: ForeignCall) -> bool:
-        known = map(self.terminal, call.evidence.terminals)
+        known = map(self.terminal, {*call.evidence.terminals, *call.terminals})
         return any(one is not None and one[1] is None for one in known)
 
     async def _meta(self, call: ForeignCall) -> dict[str, Any]:

@@ -224,15 +224,22 @@ class Client:
             call = own = self._calls.own(command, "execute", rawInput={"command": command})
             own.claim = None
             await self._calls.tell(own, whole=True)
+        elif call.evidence.command is None:  # it says nowhere what it runs
+            call.runs_now(command)
+            await self._calls.tell(call, whole=True)
+        elif not call.runs(command):
+            call.warnings.append(f"What was run for this: {command}")
         try:
+            self._terminals.folder(params)
             await self._consent.to_run(call, command)
             await self._watch.up_to_date()  # what was done before is not this command's work
             created = await self._terminals.create(params)
         except RpcError as error:
             if own is not None:
-                own.failed(str(error))
+                own.failed(error.message, asyncio.get_running_loop().time())
                 self._watch.ended(own)
             raise
+        call.terminals.append(created["terminalId"])
         if own is not None:
             own.holds({"type": "terminal", "terminalId": created["terminalId"]})
             self._running.add(task := asyncio.ensure_future(self._account_for(own, created["terminalId"])))
@@ -240,10 +247,14 @@ class Client:
         return created
 
     def _call_for(self, command: str) -> ForeignCall | None:
-        """The open call that runs it, or else one that may run anything."""
+        """The open call of the agent's that is to run it, or else one that does not say what it runs."""
         running = [call for call in self._calls.of_turn() if not call.closed and call.ended is None and call.may_run]
+        running = [call for call in running if not call.made_up]
         fitting = [call for call in running if call.runs(command)]
-        return next(iter(fitting or [call for call in running if call.evidence.is_shell or call.is_open_ended]), None)
+        fitting = fitting or [call for call in running if call.runs_a_part(command)]
+        fitting = [call for call in fitting if not call.terminals] or fitting
+        vague = [call for call in running if call.is_open_ended and call.evidence.command is None]
+        return next(iter(fitting or vague), None)
 
     async def _account_for(self, own: ForeignCall, terminal: str) -> None:
         await self._terminals.ended(terminal)

@@ -72,7 +72,7 @@ class Terminals:
 
     async def create(self, params: Mapping[str, Any]) -> dict[str, Any]:
         line = command_line(params)
-        folder = self._folder(params.get("cwd"))
+        folder = self.folder(params)
         given = params.get("outputByteLimit")
         limit = min(given, OUTPUT_LIMIT) if isinstance(given, int) and given > 0 else OUTPUT_LIMIT
         environment = dict(os.environ)
@@ -144,7 +144,9 @@ class Terminals:
             raise RpcError(RESOURCE_NOT_FOUND, f"There is no terminal {params.get('terminalId')!r}.")
         return terminal
 
-    def _folder(self, given: object) -> Path:
+    def folder(self, params: Mapping[str, Any]) -> Path:
+        """Where the command is to run. Raises `RpcError` where that is outside of the workspace."""
+        given = params.get("cwd")
         if not isinstance(given, str) or not given:
             return self._workspace
         folder = os.path.realpath(absolute(given, str(self._workspace)))

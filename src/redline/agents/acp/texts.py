@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,9 @@ class Texts:
         self._calls = calls
         self._consent = consent
         self._watch = watch
+        self._now = asyncio.get_running_loop().time
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """By file."""
 
     async def read(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """`line` counts from 1, `limit` counts lines. Text comes as it is, but for a BOM, which is kept by `write`."""
@@ -78,7 +82,12 @@ class Texts:
         try:
             target = await self._files.resolve(path)
             content = await self._as_stored(target, content, params.get("_meta"))
-            await self._apply(target, content)
+        except FileError as error:
+            await self._refuse(path, str(error))
+            raise _told(error, path) from error
+        try:
+            async with self._turns[target.key]:  # of two texts for one file, the second is for what the first has left
+                await self._apply(target, content)
         except FileError as error:
             raise _told(error, path) from error
         except ToolError as error:
@@ -102,20 +111,30 @@ class Texts:
             return content.replace("\n", "\r\n")
         return content
 
+    async def _refuse(self, path: str, why: str) -> None:
+        """What cannot be written, for whatever reason, is told: of the open call that names it, by the agent."""
+        if any(key(path) in map(key, call.evidence.named) for call in self._open_calls()):
+            return
+        call = self._calls.own(f"Write {path.rpartition('/')[2]}", "edit", path)
+        await self._calls.tell(call, whole=True)
+        call.failed(why, self._now())
+        self._watch.ended(call)
+
     async def _apply(self, target: Target, content: str) -> None:
-        call, made_up = await self._call_for(target, content), False
+        call = await self._call_for(target, content)
         if call is None:
-            call, made_up = self._calls.own(f"Write {target.path.name}", "edit", str(target.path)), True
+            call = self._calls.own(f"Write {target.path.name}", "edit", str(target.path))
         if not call.told:
             await self._calls.tell(call, whole=True)
         try:
             await self._write(call, target, content)
         except (FileError, ToolError, RpcError) as error:
-            if made_up:
-                call.failed(str(error))
+            if call.made_up:
+                call.failed(error.message, self._now())
             raise
         finally:
-            if made_up:
+            if call.made_up:
+                call.ended = self._now()
                 self._watch.ended(call)
 
     async def _write(self, call: ForeignCall, target: Target, content: str) -> None:
@@ -144,8 +163,9 @@ class Texts:
                 await self._calls.landing.land(call, _step(one))
 
     async def _call_for(self, target: Target, content: str) -> ForeignCall | None:
-        """The open call that means to change the file, or names it, or the only one that may change any."""
-        running = [call for call in self._calls.of_turn() if not call.closed and call.may_run]
+        """The open call that means to change the file, or names it, or the only one that may change any. What a command
+        writes does not come this way."""
+        running = self._open_calls()
         paths = {str(target.real), key(str(target.path))}
         for fitting in (
             [call for call in running if paths & {key(path) for path in call.evidence.intended}],
@@ -155,11 +175,17 @@ class Texts:
                 fitting = await self._likeliest(fitting, target, content)
             if fitting:
                 return next((call for call in fitting if call.ended is None), fitting[0])
-        able = [call for call in running if call.ended is None and (call.evidence.is_shell or call.is_open_ended)]
+        able = [call for call in running if call.ended is None and call.evidence.command is None]
+        able = [call for call in able if call.evidence.is_shell or call.is_open_ended]
         for fitting in ([call for call in able if call.titles([target.path.name])], able):
             if len(fitting) == 1:
                 return fitting[0]
         return None
+
+    def _open_calls(self) -> list[ForeignCall]:
+        """Of the agent's, those that may change a file now."""
+        calls = self._calls.of_turn()
+        return [call for call in calls if not call.closed and call.may_run and not call.made_up]
 
     async def _likeliest(self, calls: list[ForeignCall], target: Target, content: str) -> list[ForeignCall]:
         """Of several calls on one file: those that told this change and have not made theirs yet, as far as any is

@@ -132,6 +132,8 @@ def _lines(row: AnyRow, before: ToolRow | None, setting: Setting) -> Iterator[st
 
 def _tool(row: ToolRow, setting: Setting) -> Iterator[str]:
     ended_well = _ended_well(row)
+    if row.changes and isinstance(row.call_view, TerminalCall):
+        yield from _remarks(f"{_title(row)}: {_ending(row)}")
     for change in row.changes:
         yield from _change(change, _applied(row, change), setting)
     landed = {change.path for change in row.changes}
