@@ -134,7 +134,7 @@ class Visitor:
 
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            self._complain(f"console {message.type}: {message.text}")
+            self._complain(f"console {message.type}: {message.text} {message.location.get('url', '')}".strip())
 
     def _asked(self, request: Request) -> None:
         if request.url.startswith(("data:", "blob:")):

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Dialog } from "../app/Dialog.js";
 import { ProblemNote } from "../app/ProblemNote.js";
 import { FileBody, FileLine, Warnings } from "../card/FileLine.js";
@@ -32,8 +32,10 @@ function Preview({ session, wish, close }: { session: OpenSession; wish: UndoWis
   const [problem, setProblem] = useState<Problem | null>(null);
   const [working, setWorking] = useState(false);
   const [look, setLook] = useState(0);
+  const carrying = useRef(false);
   const running = session.state.value?.running ?? false;
   useEffect(() => {
+    if (carrying.current) return; // the undo is a turn itself; what it would do now is not the question any more
     let left = false;
     setPreview(null);
     setProblem(null);
@@ -51,6 +53,7 @@ function Preview({ session, wish, close }: { session: OpenSession; wish: UndoWis
     };
   }, [session.id, hunk, look, running]);
   const carryOut = async (plan: string): Promise<void> => {
+    carrying.current = true;
     setWorking(true);
     try {
       await api.undo(session.id, plan);
@@ -59,6 +62,7 @@ function Preview({ session, wish, close }: { session: OpenSession; wish: UndoWis
       setProblem(problemOf(error));
       setPreview(null);
     } finally {
+      carrying.current = false;
       setWorking(false);
     }
   };
