@@ -9,26 +9,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redline.tools.found import record_found
+from redline.tools.broken_off import Missed
 from redline.workspace.known import LastChanges
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redline.changes.record import FileChange
     from redline.sessions.log import SessionLog
     from redline.workspace.observe import Observer
 
 
-async def tell_missed(log: SessionLog, observer: Observer, turn: int) -> None:
-    """Look at the whole workspace, where an earlier process has done so, and log what changed since as found in the
-    turn. Raises `StoreError`, and then the next one who looks finds it again."""
+async def look_for_missed(log: SessionLog, observer: Observer, turn: int, landed: Sequence[FileChange]) -> Missed:
+    """Look at the whole workspace, where an earlier process has done so. `landed`: what is about to be told of calls.
+    Whoever has logged what was missed has the observer keep that. Raises `StoreError`."""
     known = LastChanges()
     async for event in log.events():
         known.take(event)
+    for change in landed:
+        known.add(change)
     sweep = await observer.resume(known.by_path)
     if sweep is None:
-        return
-    await record_found(log, [one.change for one in sweep.found], turn, durable=True)
+        return Missed()
     if sweep.limited is not None:
         limit = sweep.limited
         notice = {"level": "warning", "code": limit.code, "message": limit.message, "remedy": limit.remedy}
         await log.append("notice/raised", {"turn": turn, **notice})
-    await observer.keep()
+    return Missed([one.change for one in sweep.found], looked=sweep.limited is None)

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from redline.changes.codec import path_from_json, to_json
 from redline.files.error import FileError
 from redline.files.seam import Blob, Content, Files, Outcome, Target
+from redline.tools import broken_off
+from redline.tools.broken_off import Missed, is_foreign
+from redline.tools.found import record_found
 from redline.tools.intent import CallKey, Intent, IntentSide, call_key, mappings
 from redline.tools.knowledge import seen_entries
 from redline.tools.landed import net
-from redline.tools.missed import tell_missed
+from redline.tools.missed import look_for_missed
 from redline.tools.recorder import Recorder
 from redline.tools.tool import text_block
 from redline.tools.unfinished import Unfinished
@@ -78,10 +81,10 @@ async def recover(log: SessionLog, store: ByteStore, files: Files, *, observer: 
     closing = _Closing(log, store, files, found)
     await _sweep(files, found.paths())
     permissions = await closing.permissions()
-    calls = [await closing.call(opened) for opened in found.open_calls()]
+    opened = found.open_calls()
+    calls = [await closing.call(one) for one in opened if not is_foreign(one)]
     undos = [await closing.undo(key, intents) for key, intents in found.open_undos().items()]
-    if observer is not None and found.turns:
-        await tell_missed(log, observer, max(found.turns))
+    calls += await closing.foreign([one for one in opened if is_foreign(one)], observer)
     for turn in found.turns:
         await log.append("turn/ended", {"turn": turn, "reason": "interrupted"}, durable=True)
     return Recovery(calls, undos, permissions, list(found.turns))
@@ -133,8 +136,7 @@ class _Closing:
 
     async def call(self, opened: Mapping[str, Any]) -> ClosedCall:
         turn, call = call_key(opened)
-        intents = [intent for intent in self._found.intents if intent.key == (turn, call)]
-        judged = [(intent, await self._judge(intent)) for intent in intents]
+        judged = await self._all_judged((turn, call))
         changes = await self._on_disk(judged)
         status = _status(opened, [verdict for _, verdict in judged], changes)
         result: dict[str, Any] = {
@@ -145,7 +147,7 @@ class _Closing:
             "status": status,
             "content": [text_block(_told(status, judged, changes))],
             "changes": [to_json(change) for change in changes],
-            "warnings": ["The end of this call was not recorded; what is said here was read from the disk."],
+            "warnings": [broken_off.READ],
         }
         if status != "completed":
             result["error"] = _error(status)
@@ -154,6 +156,43 @@ class _Closing:
             result["seen"] = seen_entries(seen)
         await self._log.append("tool/result", result, durable=True)
         return ClosedCall(turn, call, status, changes)
+
+    async def foreign(self, opened: Sequence[Mapping[str, Any]], observer: Observer | None) -> list[ClosedCall]:
+        """Calls of a foreign agent, and what else had changed in the workspace by now: each change is told once."""
+        done = {call_key(one): await self._on_disk(await self._all_judged(call_key(one))) for one in opened}
+        turns, missed = self._found.turns, Missed()
+        if observer is not None and turns:
+            landed = [change for changes in done.values() for change in changes]
+            missed = await look_for_missed(self._log, observer, max(turns), landed)
+        waiting = {call_key(data) for data in self._found.asked.values()}
+        free = [one for one in opened if call_key(one) not in waiting]
+        before = {call_key(one): self._told(call_key(one)) for one in opened}
+        known = {key: broken_off.paths_of([*before[key], *changes]) for key, changes in done.items()}
+        given = broken_off.shares(free, known, missed)
+        closed = []
+        for one in opened:
+            key = call_key(one)
+            new = [*done[key], *given.get(key, ())]
+            status = broken_off.status(one, [*before[key], *new], missed)
+            result = broken_off.result(one, status, self._found.told.get(key, ()), new, missed)
+            if status != "completed":
+                result["error"] = broken_off.UNSURE if status == "unknown" else _error(status)
+            await self._log.append("tool/result", result, durable=True)
+            closed.append(ClosedCall(*key, status, [*before[key], *new]))
+        told = [change for changes in given.values() for change in changes]
+        if turns:
+            rest = [change for change in missed.changes if change not in told]
+            await record_found(self._log, rest, max(turns), durable=True)
+        if observer is not None and turns:
+            await observer.keep()
+        return closed
+
+    def _told(self, key: CallKey) -> list[FileChange]:
+        return [change for change in self._found.told.get(key, ()) if change is not None]
+
+    async def _all_judged(self, key: CallKey) -> list[Judged]:
+        intents = [intent for intent in self._found.intents if intent.key == key]
+        return [(intent, await self._judge(intent)) for intent in intents]
 
     async def undo(self, key: CallKey, intents: Sequence[Intent]) -> ClosedCall:
         """An undo that broke off: what it had taken back by then is an undo of that much."""

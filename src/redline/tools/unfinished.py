@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from redline.changes.codec import path_from_json
+from redline.changes.codec import from_json, kept_place, path_from_json
 from redline.tools.intent import CallKey, Intent, call_key, mappings, read
 
 if TYPE_CHECKING:
+    from redline.changes.record import FileChange
     from redline.sessions.events import Event
     from redline.sessions.log import SessionLog
 
@@ -22,6 +23,8 @@ class Unfinished:
     turns: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     """Started and not ended."""
     calls: dict[CallKey, Mapping[str, Any]] = field(default_factory=dict)
+    told: dict[CallKey, list[FileChange | None]] = field(default_factory=dict)
+    """What was found of calls of foreign agents so far, as the last event of each has it; None: it cannot be read."""
     closed: set[CallKey] = field(default_factory=set)
     intents: list[Intent] = field(default_factory=list)
     """All of them, of closed calls as well: what a later one found tells how an earlier one ended."""
@@ -85,8 +88,8 @@ class Unfinished:
                 self.turns.pop(data.get("turn", 0), None)
             case "tool/call":
                 self.calls.setdefault(call_key(data), data)
-            case "tool/update" if data.get("observed") is True:
-                pass  # what was found of a foreign call is no proposal
+            case "tool/update" if data.get("observed") is True:  # what was found of a foreign call is no proposal
+                self.told[call_key(data)] = _resolved(self.told.get(call_key(data), []), data.get("changes"))
             case "tool/update" if call_key(data) in self.calls and isinstance(data.get("changes"), list):
                 self.calls[call_key(data)] = {**self.calls[call_key(data)], "proposed": data["changes"]}
             case "tool/result" | "change/reverted":
@@ -97,3 +100,15 @@ class Unfinished:
                 self.asked[str(data.get("request"))] = data
             case "permission/answered":
                 self.asked.pop(str(data.get("request")), None)
+
+
+def _resolved(before: list[FileChange | None], changes: object) -> list[FileChange | None]:
+    """The changes of an event, those that only name their place in the event before included."""
+    found: list[FileChange | None] = []
+    for value in changes if isinstance(changes, list) else []:
+        place = kept_place(value)
+        try:
+            found.append(before[place] if place is not None else from_json(value))
+        except (ValueError, TypeError, IndexError):  # the transcript says what it is
+            found.append(None)
+    return found

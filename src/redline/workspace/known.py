@@ -30,9 +30,12 @@ class LastChanges:
                 change = from_json(value)
             except (ValueError, TypeError):  # one that cannot be read says nothing
                 continue
-            if change.provenance not in _ON_DISK:
-                continue
-            if change.old_path is not None:
-                gone = replace(change, path=change.old_path, old_path=None, operation="delete", hunks=(), after=None)
-                self.by_path[change.old_path] = gone
-            self.by_path[change.path] = change
+            if change.provenance in _ON_DISK:
+                self.add(change)
+
+    def add(self, change: FileChange) -> None:
+        """One that landed."""
+        if change.old_path is not None:
+            gone = replace(change, path=change.old_path, old_path=None, operation="delete", hunks=(), after=None)
+            self.by_path[change.old_path] = gone
+        self.by_path[change.path] = change
