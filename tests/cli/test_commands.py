@@ -7,6 +7,7 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -176,6 +177,7 @@ def test_a_signal_stops_the_turn_and_the_command_that_it_ran(
     with pytest.raises(ProcessLookupError):
         os.kill(shell, 0)
     rows = redline.rows()
+    assert "draw it again: " in said
     assert rows[-1]["kind"] == "turn_end"
     assert rows[-1]["reason"] == "cancelled"
     assert next(row for row in rows if row.get("name") == "bash")["status"] == "cancelled"
@@ -190,6 +192,44 @@ def test_delete_removes_the_log_and_the_bytes_and_leaves_the_files(redline: Comm
     assert json.loads(redline("sessions", "--json").stdout) == []
     assert not (redline.data / "bytes" / session["session"]).exists()
     assert (redline.workspace / "a.txt").read_text() == "one\nTWO\nthree\n"
+
+
+def test_what_would_change_a_session_that_runs_elsewhere_is_refused_at_once(redline: CommandLine) -> None:
+    steps = [{"call": [call("bash", command="echo > begun; sleep 60")]}, {"text": "Done."}]
+    process = redline.start("run", "wait", "--model", redline.script(steps), "--approval", "all")
+    until = time.monotonic() + 60
+    while not (redline.workspace / "begun").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    for arguments in (("delete", "last"), ("delete", "last", "-y"), ("undo", "last", "-y"), ("undo", "last")):
+        refused = redline(*arguments)
+        assert refused.returncode == 4
+        assert f"in use by process {process.pid}" in refused.stderr
+        assert process.poll() is None
+    assert json.loads(redline("sessions", "--json").stdout)[0]["running"]
+    interrupt(process)
+    assert redline.rows()[-1]["reason"] == "cancelled"
+    assert redline("delete", "last", "-y").returncode == 0
+
+
+@pytest.mark.parametrize("command", ["show", "diff", "undo"])
+def test_a_turn_that_is_not_there_is_one_error_everywhere(redline: CommandLine, command: str) -> None:
+    redline("run", "one", "--model", redline.script(EDIT), "--approval", "edits")
+    refused = redline(command, "last", "--turn", "99")
+    assert refused.returncode == 3
+    assert "has no turn 99" in refused.stderr
+
+
+def test_a_full_disk_below_the_data_folder_is_no_fault_of_the_output() -> None:
+    code = (
+        "import errno, redline.cli.main as command\n"
+        "def full():\n"
+        "    raise OSError(errno.ENOSPC, 'No space left on device', '/data/bytes')\n"
+        "command.app = full\n"
+        "command.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr == "redline: /data/bytes could not be written: No space left on device.\n"
+    assert (done.returncode, done.stdout) == (4, "")
 
 
 def test_the_data_folder_is_private(redline: CommandLine) -> None:

@@ -18,7 +18,7 @@ from redline.changes.patch import PatchItem, git_patch, unified
 from redline.changes.retype import halves_of
 from redline.cli.config import load
 from redline.cli.failure import Failure
-from redline.cli.house import events_of, opened, recovered
+from redline.cli.house import events_of, opened, recovered, require_turn
 from redline.sessions.gate import as_json as json_of
 from redline.sessions.redaction import Redactor
 from redline.surfaces.terminal.net import draw_net
@@ -65,10 +65,8 @@ def diff(session: str, *, turn: int | None, file: str | None, patch: bool, as_js
 
 async def _items(archive: Archive, summary: Summary, turn: int | None) -> list[PatchItem]:
     session = summary.session
-    if turn is not None and await archive.store.turn_start(session, turn) is None:
-        raise Failure(
-            3, "NO_TURN", f"Session {session} has no turn {turn}.", f"redline show {session} shows which there are."
-        )
+    if turn is not None:
+        await require_turn(archive, session, turn)
     events = await events_of(archive, session)
     return net_items(landed(events, turn=turn), lambda blob: archive.bytes.get(session, blob))
 

@@ -65,6 +65,16 @@ async def events_of(
     return found
 
 
+async def require_turn(archive: Archive, session: str, turn: int) -> int:
+    """The `seq` of its first event. Raises `Failure`: the session has no such turn."""
+    first = await archive.store.turn_start(session, turn)
+    if first is None:
+        raise Failure(
+            3, "NO_TURN", f"Session {session} has no turn {turn}.", f"redline show {session} shows which there are."
+        )
+    return first
+
+
 async def _is_open(archive: Archive, session: str) -> bool:
     """Its last turn has no end."""
     summary = await archive.summary(session)

@@ -19,7 +19,8 @@ from redline import __version__
 from redline.cli.failure import Failure
 
 EPILOG = (
-    "Exit codes: 0 done; 1 tried without success (a failed turn, a refused undo); 2 wrong use or configuration; "
+    "Exit codes: 0 done; 1 tried without success (a turn that failed, came to a limit, or that the agent ended by "
+    "itself; a refused undo); 2 wrong use or configuration; "
     "3 no such session; 4 the store cannot be used; 130 interrupted by Ctrl-C, "
     "143 by a kill, 129 by a terminal that was closed."
 )
@@ -368,6 +369,9 @@ def main() -> NoReturn:
         if error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
             raise
         _drop_output()
+        if error.filename is not None:  # a stream has none
+            print(f"redline: {error.filename} could not be written: {error.strerror}.", file=sys.stderr)
+            raise SystemExit(4) from None
         print(f"redline: The output could not be written: {error.strerror}.", file=sys.stderr)
         raise SystemExit(1) from None
     raise SystemExit(0)

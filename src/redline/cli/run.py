@@ -82,8 +82,10 @@ async def _run(text: str, config: Config, folder: Path | None, session: str | No
                 factory: AgentFactory = builtin_agent(config, model)(opened_session, files)
                 if foreign is not None:
                     factory = foreign_factory(foreign, chosen, files, opened_session)
-                stop = await converse(opened_session, factory, files, workspace, surface, config, text)
-            print(f"Session {opened_session.log.session}   draw it again: {myself()} show last", file=sys.stderr)
+                try:
+                    stop = await converse(opened_session, factory, files, workspace, surface, config, text)
+                finally:  # after Ctrl-C as well
+                    _say_where(opened_session)
     if isinstance(surface, PipeSurface) and surface.failure is not None:
         raise Failure(
             1,
@@ -91,7 +93,19 @@ async def _run(text: str, config: Config, folder: Path | None, session: str | No
             f"The output could not be written: {surface.failure}.",
             "The log holds all of it: redline show last",
         )
-    return {"completed": 0, "cancelled": 130}.get(stop.reason, 1)
+    return _exit_code(stop)
+
+
+def _exit_code(stop: Stop) -> int:
+    """Of an agent that ended the turn by itself, as some do after a no, nobody has interrupted anything."""
+    if stop.reason == "cancelled":
+        return 130 if stop.code == "CANCELLED" else 1
+    return 0 if stop.reason == "completed" else 1
+
+
+def _say_where(session: OpenSession) -> None:
+    with contextlib.suppress(OSError):  # a terminal that was closed: that is no fault of the turn
+        print(f"Session {session.log.session}   draw it again: {myself()} show last", file=sys.stderr, flush=True)
 
 
 async def _check_model(model: str, config: Config, workspace: Path) -> None:

@@ -20,7 +20,7 @@ from redline.changes.codec import to_json
 from redline.changes.record import FileChange
 from redline.cli.config import load
 from redline.cli.failure import Failure
-from redline.cli.house import events_of, opened, recovered
+from redline.cli.house import events_of, opened, recovered, require_turn
 from redline.sessions.gate import as_json as json_of
 from redline.sessions.gate import escaped
 from redline.surfaces.terminal import render_row
@@ -115,6 +115,7 @@ def delete(session: str, *, yes: bool, data: Path | None) -> None:
         async with opened(config) as archive:
             name = await archive.find(session)
             summary = await archive.summary(name)
+            archive.require_free(name)
             if not yes:
                 confirm(f"Delete session {name} ({visible(summary.title or 'no title')}) with its log and kept bytes?")
             await archive.delete(name)
@@ -149,11 +150,7 @@ def plain(value: Any) -> Any:
 async def _events(archive: Archive, session: str, turn: int | None, *, everything: bool) -> list[Event | Damaged]:
     store = archive.store
     if turn is not None:
-        first = await store.turn_start(session, turn)
-        if first is None:
-            raise Failure(
-                3, "NO_TURN", f"Session {session} has no turn {turn}.", f"redline show {session} shows which there are."
-            )
+        first = await require_turn(archive, session, turn)
         following = await store.turn_start(session, turn + 1)
         return await events_of(archive, session, after=first - 1, before=following)
     if everything:

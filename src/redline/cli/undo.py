@@ -13,7 +13,7 @@ from rich.console import Console
 
 from redline.changes.codec import to_json
 from redline.cli.config import load
-from redline.cli.house import folder_of, opened
+from redline.cli.house import folder_of, opened, require_turn
 from redline.cli.sessions import confirm
 from redline.files.local import LocalFiles
 from redline.sessions.gate import as_json as json_of
@@ -37,6 +37,8 @@ def undo(
         async with opened(config) as archive:
             name = await archive.find(session)
             summary = await archive.summary(name)
+            if turn is not None:
+                await require_turn(archive, name, turn)
             await _undo(archive, summary, turn, file, yes=yes, dry_run=dry_run, as_json=as_json)
 
     asyncio.run(work())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import redline
-from redline.sessions.lease import Lease, is_running
+from redline.sessions.lease import Lease, busy, is_running
 from redline.sessions.log import SessionLog, new_session_name
 from redline.sessions.redaction import Redactor
 from redline.sessions.sqlite import SqliteStore
@@ -122,6 +122,11 @@ class Archive:
     def is_running(self, session: str) -> bool:
         """Some live process, perhaps this one, holds it."""
         return is_running(self._leases, session)
+
+    def require_free(self, session: str) -> None:
+        """Raises `StoreError` BUSY for a session that runs, as whatever would change it does."""
+        if self.is_running(session):
+            raise busy(self._leases, session)
 
     async def start(
         self, workspace: Path, agent: str, *, model: str = "", surface: str = "", more: Mapping[str, Any] | None = None

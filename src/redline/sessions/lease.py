@@ -33,15 +33,10 @@ class Lease:
                 time.sleep(_PAUSE)
             descriptor = _open(path)
             if _locked(descriptor, fcntl.LOCK_EX) and _is_still(path, descriptor):
-                os.ftruncate(descriptor, 0)
-                os.write(descriptor, f"{os.getpid()}\n".encode())
+                _sign(path, descriptor)
                 return cls(path, descriptor)
             os.close(descriptor)
-        raise StoreError(
-            "BUSY",
-            f"Session {session} is in use by {_holder(path)}.",
-            "Close it there, or start a new session here.",
-        )
+        raise busy(folder, session)
 
     def release(self) -> None:
         """Give it back; a second call does nothing."""
@@ -60,6 +55,14 @@ class Lease:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+def busy(folder: Path, session: str) -> StoreError:
+    """What is said of a session that some live process holds."""
+    holder = _holder(_lock_file(folder, session))
+    return StoreError(
+        "BUSY", f"Session {session} is in use by {holder}.", "Close it there, or start a new session here."
+    )
 
 
 def is_running(folder: Path, session: str) -> bool:
@@ -85,6 +88,17 @@ def _open(path: Path) -> int:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
+        raise _told(error, path) from error
+
+
+def _sign(path: Path, descriptor: int) -> None:
+    """Write into a locked file who holds it."""
+    try:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
         raise _told(error, path) from error
 
 
