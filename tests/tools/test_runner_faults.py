@@ -10,7 +10,10 @@ import pytest
 
 from redline.files.seam import Write
 from redline.sessions.store import StoreError
+from redline.tools.builtin import builtin_toolset
 from redline.tools.tool import Step, ToolOutput, text_block
+from redline.transcript.fold import rows
+from redline.transcript.rows import ToolRow
 from redline.workspace.store import BytesError, ByteStore
 from runner_bench import RunnerBench, opened
 
@@ -283,3 +286,30 @@ async def test_error_texts_hold_no_secret(bench: RunnerBench) -> None:
     wrong = await bench.call("edit", path=".env", old="TOKEN=ghp_wrong", new="x")
     for each in (failed, wrong):
         assert SECRET not in each.content[0]["text"]
+
+
+@pytest.mark.parametrize("refused_by", ["the gate", "the disk"])
+async def test_a_call_whose_text_the_log_cannot_take_still_names_its_file(bench: RunnerBench, refused_by: str) -> None:
+    submit = bench.store.submit
+
+    def little_room(events: Any, *, durable: bool, settled: Callable[[StoreError | None], None]) -> None:
+        if any(len(json.dumps(event.data)) > 8192 for event in events):
+            error = StoreError("NO_SPACE", "The disk is full.", "Free some space.")
+            asyncio.get_running_loop().call_soon(settled, error)
+        else:
+            submit(events, durable=durable, settled=settled)
+
+    if refused_by == "the disk":
+        bench.store.submit = little_room
+    size = 9 << 20 if refused_by == "the gate" else 16_384
+    result = await bench.call("write", path="../outside/big.txt", content="x" * size)
+    assert result.status == "failed"
+    [row] = [row for row in rows(await bench.events(), builtin_toolset().by_name) if isinstance(row, ToolRow)]
+    assert row.call_view.title == "Write ../outside/big.txt"
+    assert (await bench.last("tool/call"))["arguments"]["content"]["omitted"] is True
+
+
+async def test_where_not_even_the_name_can_be_kept_the_call_is(bench: RunnerBench) -> None:
+    result = await bench.call("write", path="\ud800.txt", content="x" * (9 << 20))
+    assert result.status == "failed"
+    assert (await bench.last("tool/call"))["arguments"]["omitted"] is True

@@ -10,6 +10,7 @@ import asyncio
 import base64
 import binascii
 import contextlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from redline.changes.codec import from_json, to_json
@@ -22,7 +23,7 @@ from redline.tools.tool import ContentBlock, text_block
 from redline.workspace.store import BytesError, ByteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from redline.changes.record import FileChange
     from redline.sessions.log import SessionLog
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 _EVENT_HUNKS = 4 << 20
 """Bytes of hunks in one event, over all its changes: what an event may hold, less room for the rest."""
+
+_SHORT = 4096
+"""Characters of an argument that is kept where the arguments as a whole are not: paths are no longer."""
 
 
 class CallEvents:
@@ -59,15 +63,23 @@ class CallEvents:
         try:
             await self._log.append("tool/call", data)
         except GateError as error:
-            await self._log.append("tool/call", {**data, "arguments": {"omitted": True, "reason": error.reason}})
+            await self._open_lighter(data, error.reason)
         except StoreError as error:
             # There may be room for the call itself, if not for all that it says; then its failure is recorded.
             slot.problem = Problem(error.code, f"{error.message} Nothing was done.", error.remedy)
             slot.proposed = []
-            omitted = {"omitted": True, "reason": "the log could not take them"}
-            told = {"arguments": omitted, "proposed": [], "proposal_error": slot.problem.to_json()}
-            await self._log.append("tool/call", {**data, **told})
+            told = {"proposed": [], "proposal_error": slot.problem.to_json()}
+            await self._open_lighter({**data, **told}, "the log could not take it")
         slot.opened = True
+
+    async def _open_lighter(self, data: Mapping[str, Any], reason: str) -> None:
+        """Without what is large in the arguments: which file a call is about is mostly not. If not even that can be
+        kept, without any."""
+        omitted = {"omitted": True, "reason": reason}
+        try:
+            await self._log.append("tool/call", {**data, "arguments": _short(data["arguments"], omitted)})
+        except (GateError, StoreError):
+            await self._log.append("tool/call", {**data, "arguments": omitted})
 
     async def close(self, turn: int, slot: Slot, ending: Ending) -> list[str]:
         """Record how it ended; its warnings, with those of this. Never raises for what the log cannot take: what is on
@@ -139,6 +151,17 @@ class CallEvents:
         if blob is None:
             return text_block(f"[an image, {media_type}, that was not kept]")
         return {"type": "image", "blob": blob, "bytes": len(data), "media_type": media_type}
+
+
+def _short(arguments: Any, omitted: Mapping[str, Any]) -> Any:
+    """The arguments that are short, and of each of the others that it was left out."""
+    if not isinstance(arguments, Mapping):
+        return omitted
+    return {name: value if _is_short(value) else omitted for name, value in arguments.items()}
+
+
+def _is_short(value: object) -> bool:
+    return value is None or isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= _SHORT)
 
 
 def as_events_hold(changes: Sequence[FileChange]) -> list[Any]:
