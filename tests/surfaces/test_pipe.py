@@ -104,6 +104,8 @@ def test_errors_commands_and_the_end_are_told() -> None:
     log.call("c2")
     log.result("c2", status="failed", error={"code": "NO_MATCH", "message": "Not there.", "remedy": "Read it."})
     log.add("workspace/changed", changes=as_json([describe("/w/found.txt", None, b"x\n")]))
+    log.add("workspace/changed", changes=as_json([describe("/w/beside.txt", None, b"x\n")]), during=["c1"])
+    log.add("workspace/changed", changes=as_json([describe("/w/both.txt", None, b"x\n")]), during=["c1", "c2"])
     log.add("turn/ended", reason="failed", error={"code": "MODEL", "message": "Away.", "remedy": "Try later."})
     text = "".join(f"{line}\n" for row in rows(log.events, PRESENT) for line in plain_row(row, workspace="/w"))
     for line in (
@@ -112,6 +114,8 @@ def test_errors_commands_and_the_end_are_told() -> None:
         "# error NO_MATCH: Not there.",
         "# Read it.",
         "# add found.txt -0 +1: found on disk",
+        "# add beside.txt -0 +1: found on disk during call c1",
+        "# add both.txt -0 +1: found on disk during calls c1, c2",
         "# turn 1: failed",
         "# net add found.txt -0 +1",
         "# error MODEL: Away.",

@@ -117,9 +117,11 @@ def _lines(row: AnyRow, before: ToolRow | None, setting: Setting) -> Iterator[st
             for change in row.changes:
                 yield from _change(change, "undone", setting)
         case FoundRow():
+            calls = f" call{'s' if len(row.during) > 1 else ''} {', '.join(map(visible, row.during))}"
+            during = f" during{calls}" if row.during else ""
             for change in row.changes:
                 taken_back = ", taken back later" if change.path in row.reverted_paths else ""
-                yield from _change(change, f"found on disk{taken_back}", setting)
+                yield from _change(change, f"found on disk{during}{taken_back}", setting)
         case NoticeRow():
             yield from _problem(row.problem, row.level)
         case TurnEndRow():
