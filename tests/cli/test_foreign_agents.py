@@ -62,6 +62,14 @@ def test_nobody_there_to_answer_means_no(redline: CommandLine) -> None:
     assert "diff --git" not in ran.stdout
 
 
+@pytest.mark.parametrize(("ends", "code"), [("end_turn", 0), ("cancelled", 1), ("refusal", 1), ("max_tokens", 1)])
+def test_an_end_that_nobody_asked_for_is_no_interrupt(redline: CommandLine, ends: str, code: int) -> None:
+    """130 would tell a script that somebody pressed Ctrl-C."""
+    ran = redline("run", "--agent-command", agent(redline, [*WRITE, {"end": ends}]), "Go.")
+    assert ran.returncode == code, ran.stderr
+    assert "that the agent ended by" in redline("--help").stdout
+
+
 def test_known_agents_are_listed_with_how_to_get_them(redline: CommandLine) -> None:
     listed = json.loads(redline("agents", "--json").stdout)["agents"]
     assert {"claude", "codex", "gemini", "opencode", "qwen"} <= {one["name"] for one in listed}

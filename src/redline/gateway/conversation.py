@@ -247,7 +247,7 @@ class Conversation:
             await self.notice(stop.code, stop.message, stop.remedy, level="error")
             return
         data: dict[str, Any] = {"turn": turn, "reason": stop.reason}
-        if stop.code and stop.reason != "cancelled":
+        if stop.code not in ("", CANCELLED.code):
             data["error"] = {"code": stop.code, "message": stop.message, "remedy": stop.remedy}
         await self.session.log.append("turn/ended", data)
 

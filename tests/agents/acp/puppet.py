@@ -2,7 +2,8 @@
 
 The script is a JSON object: `initialize` and `new` are merged into those answers, `silent` names methods that are never
 answered, `heard` a file for what it is sent, `noise` is written before anything else, `stderr` to there; `during` gives
-steps that are done before a method of another kind is answered; `prompts` is a list of turns, each of steps:
+steps that are done before a method of another kind is answered; `refused` is how a turn ends whose question was not
+allowed; `prompts` is a list of turns, each of steps:
 
     {"send": update}             a session/update
     {"raw": text}                a line as it is
@@ -113,7 +114,7 @@ class Puppet:
                 self.send(id=identity, result={"stopReason": step["end"], **used})
                 reason = None
             elif not self.step(step):
-                reason = "cancelled" if "wait_cancel" in step else reason
+                reason = "cancelled" if "wait_cancel" in step else self.script.get("refused", reason)
                 break
         if reason is not None:
             self.send(id=identity, result={"stopReason": reason})

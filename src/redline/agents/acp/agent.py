@@ -286,7 +286,9 @@ class AcpAgent:
         await self._tell_usage(turn, held.get("usage"))
         match held.get("stopReason"):
             case "cancelled":
-                return Stop("cancelled", "CANCELLED", "The agent ended the turn.", "Say what to do instead.")
+                withdrawn = any(call.answer == "cancelled" for call in self._calls.of_turn())
+                code = "CANCELLED" if withdrawn else "AGENT_ENDED"  # by a user who withdrew its question, or by itself
+                return Stop("cancelled", code, "The agent ended the turn by itself.", "Say what to do instead.")
             case "refusal":
                 return Stop("failed", "REFUSAL", "The agent refused to go on.", "Say it differently.")
             case "max_tokens" | "max_turn_requests" as reason:
