@@ -19,6 +19,14 @@ _HEX = "0123456789abcdef"
 _BASE64 = _ALPHANUMERIC + "+/"
 
 
+_SETTINGS = (
+    "password = %", "db_password = %", "+password = %", "-passwd = %", " password = %", "pass = %  # old",
+    "pwd = %", "passphrase = % ; old", "db.password = %", "spring.mail.password= %", "smtp-password = %",
+    "DB_PASSWORD = %", "Password: %", "  password: %", "    - password: %",
+)  # fmt: skip
+"""Lines of settings files, unquoted: ini, properties, env with spaces, YAML."""
+
+
 @dataclass(frozen=True)
 class Secret:
     family: str
@@ -159,6 +167,26 @@ def secrets(seed: int = 1) -> list[Secret]:
         one("assignment", "MAPS_KEY=%", some(9) + "4711" + some(9)),
         one("assignment", 'token = "%"', 'abc\\"def1' + some(9)),
         one("assignment", 'password = "%"', "$ecr3t!" + some(3)),
+        *[
+            one("setting", template, value)
+            for template in _SETTINGS
+            for value in (
+                "kestrel47wq",
+                "kestrel7",
+                "marble99x",
+                "hunter2xyz9",
+                "hunter" + "2",
+                "Tr0ub4dor&3",
+                "abc12",
+                "p4$$w0rd",
+                "s3cr,et;x",
+                "Summer2024!",
+                "7horses-on-grass",
+                "x" + some(9),
+            )
+        ],
+        one("setting", "    password = %", "Tr0ub4dor&3"),
+        one("setting", "\tpassword = %", "kestrel47-wq"),
         one("netrc", "machine api.example login bob password %", some(9)),
     ]
     return [*found, *private_keys(seed)]
@@ -220,6 +248,44 @@ password = os.getenv("DB_PASSWORD")
 password = os.environ.get("PASSWORD", "")
 password = getpass.getpass("Password: ")
 password = input("Password: ")
+password = get_password(1)
+password = args.password2
+self.password1 = password1
+self.password = hunter2
+args.password = hashed9x
+user.password = digest7q
+form.password = typed2nd
+    password = typed2nd
+        password = hunter2
+password1 = password2
+password = password2
+password = new_password1
+password = user1
+password = value2
+password = sha256
+password = md5
+password = utf8
+password = base64
+password = bytes32
+password = UInt8
+password = userInput2
+password = newValue12
+password = random_hash2
+password = encrypted_v2
+password = typed2nd;
+password = typed2nd,
+    password = salt1 + hunter2
+password = hunter2 if debug else None
+password == hunter2
+password = %s
+password = %(pw1)s
+password = ${VAR1}
+password = $VAR1
+password = /etc/app/pw1
+password = ./pw1.txt
+password = secrets/db1
+password = <pw1>
+password = @pw1@
 password = config["password"]
 password = config.get("database", "password")
 password = settings.DATABASE_PASSWORD

@@ -43,6 +43,15 @@ _ENV_LINE = re.compile(
 )
 _ELEMENT = re.compile(r"<[\w.:\-]*$")
 _WHOLE_LINE_KEY = re.compile(r"[ +\-]?\s*(?:-\s+)?[\"']?[\w.\-]{0,200}")
+_SETTING = re.compile(
+    r"[ +\-]?(?P<indent>\s*)(?:-\s+)?(?P<key>[\w.\-]{1,200})\s*[=:]\s*"
+    r"(?P<value>[^\s\"'`(){}\[\]<>\\]{4,256})(?:\s+[#;].*|\s*)"
+)
+"""A line of a settings file and nothing else: `db.password = …`, `password: …`. Code has more to say on most lines."""
+_OBJECTS = re.compile(
+    r"(?:self|this|cls|args|opts?|options|params|props|state|req|request|res|response|form|user|account|data|obj|event)\."
+)
+"""What code assigns members of."""
 _LINE_END = re.compile(r"\s*(?:#.*)?$")
 
 _URL = re.compile(r"(?<=://)[^\s:/@\"'<>`\\\[\](){}]*:(?P<secret>[^\s/\"'<>`]{1,512})@")
@@ -169,6 +178,11 @@ def _value(line: str, key: re.Match[str], separator: re.Match[str]) -> tuple[int
     following = line[bare.end() : bare.end() + 1] if bare else ""
     if bare is None or following in ("(", "[", "{", "|") or (sign == ">" and following != "<"):
         return None
+    if family == "password" and (setting := _SETTING.fullmatch(line)) and setting.start("value") == at:
+        start, end = setting.span("value")
+        is_plain = len(setting["indent"]) < 2 and not _OBJECTS.match(setting["key"])
+        if secret_values.is_setting(setting["value"], plain=is_plain or sign == ":"):
+            return start, end, True
     spaced = sign != ":" and line[separator.end() - 1] == " "
     if sign == ":":
         alone = _WHOLE_LINE_KEY.fullmatch(line, 0, key.end()) and _LINE_END.match(line, bare.end())

@@ -10,7 +10,7 @@ LONGEST = 4_096
 """Characters of a quoted value; longer ones are texts."""
 
 _REFERENCE = re.compile(
-    r"\$\w+(?:[/:.\-].*)?|<.*>|\{.*\}|%[A-Za-z_]*%?|@\w.*\}|!\w+.*|\[.*\]|__\w+__"
+    r"\$\w+(?:[/:.\-].*)?|<.*>|@\w+@|\{.*\}|%[A-Za-z_]*%?|@\w.*\}|!\w+.*|\[.*\]|__\w+__"
     r"|(?:op|vault|ssm|sops|keychain|keyring|arn|file|env|https?|secretsmanager|projects)[:/].*|ENC\[.*|(?:~|\.{0,2})/[\w.@/\-]+"
 )
 _INTERPOLATED = re.compile(r"[$#%]\{[^}]*\}|\{\{.*\}\}|[$%]\([^)]*\)|\{\{[^}]*$")
@@ -27,6 +27,20 @@ _SOME_KEY = re.compile(r"(?=(?:[^0-9]*[0-9]){3})(?=.*[A-Za-z])[A-Za-z0-9+/=_\-]{
 """Of `STRIPE_KEY`: the name alone says little, and `CACHE_KEY` is no secret."""
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*")
 _PATH = re.compile(r"[a-z0-9._\-]+(?:/[a-z0-9._\-]+)+")
+_CODE_NAME = re.compile(
+    # With parts, or a word that people number: a variable, a type, an algorithm.
+    r".*[_.>:].*|[a-z]+(?:[A-Z][a-z]*)+\d{1,3}"
+    r"|(?i:u?int|float|double|char|n?varchar|byte|str|string|text|utf|sha|md|base|bytes?|hash|hashed|crypt|bcrypt|scrypt"
+    r"|argon|pbkdf|aes|des|rsa|hmac|blake|key|value|val|var|arg|args|param|user|tmp|temp|new|old|foo|bar|baz|qux|pw|pwd"
+    r"|pass|item|data|input|output|field|line|col|row|msg|word|option|opt|res|result|resp|response|req|request|match"
+    r"|group|part|plain|clear|raw|salt|seed|first|second|test|buf|buffer|ptr|obj|node|num|number|name|func|fn|expr)"
+    r"s?\d{1,4}[a-z]{0,3}"
+)
+_EXPRESSION = re.compile(r"[A-Za-z_][\w.]*(?:(?:[-+*/%|&^]|\|\||&&|\?\?|==|!=)[A-Za-z_][\w.]*)+")
+"""`first+second2`: names with something between them."""
+_QUERY = re.compile(r"&\w+=")
+_SHORTEST_SETTING = 5
+_SHORTEST_ANYWHERE = 8
 NO_PASSWORDS = frozenset({"password", "pass", "passwd", "pwd", "test"})
 _SPECIAL = frozenset("@!#$%^&*+~?")
 _SPACE = re.compile(r"\s")
@@ -78,6 +92,18 @@ def is_secret(family: str, value: str, *, bare: bool, tight: bool) -> bool:
     if not bare and _IDENTIFIER.fullmatch(value) and "." in value:
         return strong and any(len(part) > 20 for part in value.split("."))
     return strong and len(value) >= (6 if family == "secret" and not bare else 8)
+
+
+def is_setting(value: str, *, plain: bool) -> bool:
+    """A password that is all there is on its line behind its name, not quoted: in a settings file a value, in code a
+    name or an expression. `plain`: nothing around it says that this is code."""
+    if not has_digit_and_letter(value) or value.endswith((",", ";", "|", "\\")) or _QUERY.search(value):
+        return False
+    if is_placeholder(value) or _PATH.fullmatch(value):
+        return False
+    if _IDENTIFIER.fullmatch(value):
+        return plain and len(value) >= _SHORTEST_SETTING and _CODE_NAME.fullmatch(value) is None
+    return _EXPRESSION.fullmatch(value) is None and (plain or len(value) >= _SHORTEST_ANYWHERE)
 
 
 def is_long_token(value: str) -> bool:
