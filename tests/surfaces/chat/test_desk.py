@@ -114,6 +114,25 @@ async def test_a_rejected_change_stays_readable_and_is_not_counted(tmp_path: Pat
         assert "no file changed" in said
 
 
+async def test_what_needs_no_answer_is_not_asked_and_is_no_refusal(tmp_path: Path) -> None:
+    """Public reports: D45."""
+    again = step("", call("edit", path="a.py", old_string="old", new_string="new"))
+    same = step("", call("write", path="a.py", content="new\n"))
+    async with house(tmp_path, scripted(tmp_path, [*_EDIT[:2], again, same, step("Done.")]), approval="ask") as at:
+        (at.workspace / "a.py").write_text("old\n")
+        channel = _channel()
+        token = await _asked(at, channel)
+        await at.desks[0].pressed(token, "allow_once", ADA)
+        await _turn_over(channel)
+        assert "NO_MATCH: " in channel.said()
+        assert "rejected" not in channel.said().lower()
+        assert len(await at.events("permission/asked")) == 1
+        results = [event.data for event in await at.events("tool/result")]
+        assert [result["status"] for result in results] == ["completed", "completed", "failed", "completed"]
+        assert results[2]["error"]["code"] == "NO_MATCH"
+        assert results[3]["changes"] == []
+
+
 async def test_a_change_too_long_for_a_message_is_a_file_before_the_buttons(tmp_path: Path) -> None:
     """Public reports: D46."""
     text = "".join(f"line {number}\n" for number in range(3000))
