@@ -17,7 +17,6 @@ from pydantic import BaseModel
 
 from redline.files.error import FileError
 from redline.files.seam import Files
-from redline.sessions.gate import as_json
 from redline.sessions.store import StoreError
 from redline.tools.call import RunningCall
 from redline.tools.call_events import CallEvents, as_events_hold
@@ -28,7 +27,7 @@ from redline.tools.mutation import Journal, to_its_end
 from redline.tools.recorder import Recorder
 from redline.tools.sight import Sight
 from redline.tools.slot import Call as Call
-from redline.tools.slot import Slot, meet, parsed, survey, validated
+from redline.tools.slot import Slot, loggable, meet, parsed, survey, validated
 from redline.tools.tool import ContentBlock, Tool, ToolError, Toolset, text_block
 from redline.workspace.store import ByteStore
 
@@ -130,7 +129,7 @@ class Runner:
 
     def _slot(self, turn: int, call: Call) -> Slot:
         given, arguments = parsed(call.arguments)
-        slot = Slot(call, as_json(given), self._toolset.by_name.get(call.name))
+        slot = Slot(call, loggable(given), self._toolset.by_name.get(call.name))
         if slot.tool is None:
             names = ", ".join(sorted(self._toolset.by_name))
             slot.problem = Problem("INVALID_ARGUMENTS", f"There is no tool {call.name!r}.", f"Use one of: {names}.")

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ValidationError
 
+from redline.sessions.gate import as_json, escaped
 from redline.tools.ending import Problem, tool_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from redline.changes.record import FileChange
     from redline.tools.call import RunningCall
@@ -90,6 +92,15 @@ def _overlap(first: frozenset[str] | None, second: frozenset[str] | None) -> boo
     if first is None or second is None:
         return (first is None or bool(first)) and (second is None or bool(second))
     return not first.isdisjoint(second)
+
+
+def loggable(given: Any) -> Any:
+    """The arguments as the log may hold them, or each by itself where together they are too many bytes: what is short
+    beside a long text is worth keeping."""
+    whole = as_json(given)
+    if not isinstance(given, Mapping) or isinstance(whole, Mapping):
+        return whole
+    return {escaped(str(name)): as_json(value) for name, value in given.items()}
 
 
 def parsed(arguments: Mapping[str, Any] | str) -> tuple[Any, Mapping[str, Any] | Problem]:
