@@ -10,7 +10,7 @@ import pytest
 from files.mutations import names
 from redline.files.error import FileError
 from redline.files.local import LocalFiles
-from redline.files.seam import Delete, EditText, Move, Replace, Target, Write
+from redline.files.seam import Delete, EditText, Move, Replace, Target, Write, WriteBytes
 
 
 async def refusal(files: LocalFiles, path: str) -> FileError:
@@ -103,13 +103,34 @@ class TestInside:
     async def test_two_leading_slashes_are_one(self, files: LocalFiles, workspace: Path) -> None:
         assert (await files.resolve(f"/{workspace}/a")).real == workspace / "a"
 
-    async def test_a_dangling_link_that_stays_inside_is_written_through(
-        self, files: LocalFiles, workspace: Path
+    @pytest.mark.parametrize("path", ["link", "way/new.txt", "way/deep/new.txt", "twice"])
+    async def test_nothing_is_created_through_a_link_that_leads_nowhere(
+        self, files: LocalFiles, workspace: Path, path: str
     ) -> None:
+        """Public reports: I93. Also where it would stay inside: a proposal could not name what a link only promises."""
         (workspace / "link").symlink_to("sub/real.txt")
-        await files.apply(await files.resolve("link"), Write("x\n"), expected="")
-        assert (workspace / "sub/real.txt").read_bytes() == b"x\n"
-        assert (workspace / "link").is_symlink()
+        (workspace / "way").symlink_to("sub/folder")
+        (workspace / "twice").symlink_to("link")
+        (workspace / "a.txt").write_text("a\n")
+        before = names(workspace)
+        target = await files.resolve(path)
+        source = await files.resolve("a.txt")
+        for place, action in (
+            (target, Write("x\n")),
+            (target, WriteBytes(b"x\n")),
+            (target, EditText([Replace("", "x\n")])),
+            (source, Move(target)),
+        ):
+            for attempt in (files.preview, files.apply):
+                with pytest.raises(FileError) as refused:
+                    await attempt(place, action)
+                assert refused.value.code in ("NOT_REGULAR", "EXISTS")
+        assert names(workspace) == before
+        (workspace / "sub/folder").mkdir(parents=True)
+        (workspace / "sub/real.txt").write_text("old\n")
+        await files.apply(target, Write("x\n"))
+        assert (workspace / path).read_text() == "x\n"
+        assert all((workspace / name).is_symlink() for name in ("link", "way", "twice"))
 
 
 class TestNames:

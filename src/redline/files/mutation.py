@@ -48,6 +48,8 @@ def proposal(roots: Roots, target: Target, action: Action, limit: int, expected:
     _refuse_unexpected(target, found, expected)
     if isinstance(action, (Delete, Move)) and not target.link:
         _refuse_link(target, "moved" if isinstance(action, Move) else "deleted")
+    if found is None and not isinstance(action, Delete) and not target.link:
+        _refuse_dangling(roots, target)
     plan = propose(target, action, found, limit)
     if (
         found is not None
@@ -58,6 +60,7 @@ def proposal(roots: Roots, target: Target, action: Action, limit: int, expected:
         _refuse_read_only(target, found)
     if isinstance(action, Move):
         _refuse_taken(roots, target, action.to)
+        _refuse_dangling(roots, action.to)
     return Proposal(plan.outcome, plan.data, plan.executable, found)
 
 
@@ -203,6 +206,21 @@ def _refuse_unexpected(target: Target, found: Found | None, expected: Blob | Non
         raise stale(target.path, "is gone, although it was there before.")
     if expected and found is not None and found.content.blob != expected:
         raise stale(target.path, "is no longer what was read or approved: its content has changed.")
+
+
+def _refuse_dangling(roots: Roots, target: Target) -> None:
+    """Nothing is created by way of a link that leads nowhere, inside the workspace or not: whoever names it does not
+    say where the file, and the folders above it, would come to stand."""
+    for path in (target.path, *target.path.parents):
+        if path in roots.paths:
+            return
+        if os.path.islink(path) and not os.path.exists(path):  # noqa: PTH114, PTH110 - of names that are too long, too
+            leads = os.path.realpath(path)
+            raise FileError(
+                "NOT_REGULAR",
+                f"{shown(path)} is a link that leads to {shown(Path(leads))}, where nothing is.",
+                "Name the file that is meant itself, or remove the link first.",
+            )
 
 
 def _refuse_link(target: Target, what: str) -> None:
