@@ -234,6 +234,7 @@ async def test_the_mode_and_the_link_stay(bench):
 
 
 async def test_a_link_out_of_the_workspace_is_refused(bench):
+    """Public reports: I93."""
     outside = bench.workspace.parent / "outside"
     outside.mkdir()
     (bench.workspace / "out").symlink_to(outside)
