@@ -129,6 +129,22 @@ def test_a_mode_a_link_and_binary_data(repository: Repository, look: Look) -> No
     assert (link.state, link.change.file_type, lines(link)) == ("modified", "symlink", ["-run.sh", "+data.bin"])
 
 
+def test_a_link_that_became_a_file_and_the_reverse(repository: Repository, look: Look) -> None:
+    repository.write("b", b"b\n")
+    (repository.folder / "a").symlink_to("b")
+    repository.write("c", b"b")
+    repository.commit()
+    for name in ("a", "c"):
+        (repository.folder / name).unlink()
+    repository.write("a", b"b")  # the bytes of both are those of before
+    (repository.folder / "c").symlink_to("b")
+    for name, fact, file_type in (("a", "link_became_file", "text"), ("c", "file_became_link", "symlink")):
+        change = look(name).change
+        assert change is not None
+        assert (change.operation, change.facts, change.file_type) == ("modify", [fact], file_type)
+        assert lines(look(name)) == ["-b", "+b"]
+
+
 @pytest.mark.parametrize("setting", ["autocrlf", "attributes"])
 def test_line_ends_that_git_takes_for_its_own_are_no_change(repository: Repository, look: Look, setting: str) -> None:
     if setting == "autocrlf":

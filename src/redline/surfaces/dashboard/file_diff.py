@@ -14,6 +14,7 @@ from pygit2.enums import FileStatus
 
 from redline.changes.compare import describe, without_basis
 from redline.changes.record import Side
+from redline.changes.retype import joined
 from redline.surfaces.dashboard import contract as wire
 from redline.surfaces.dashboard.asked import require_shown
 from redline.surfaces.dashboard.changes import shown_change
@@ -95,20 +96,28 @@ def _looked_up(path: Path, redactor: Redactor) -> tuple[State, FileChange | None
     else:
         if before is not None and after is not None and b"\r" not in before and _is_normalised(repository, inside):
             after = after.replace(b"\r\n", b"\n")
-        modes = tuple(None if one is None else one.mode for one in (head, now))
+        modes = (None if head is None else head.mode, None if now is None else now.mode)
         if before == after and modes[0] == modes[1]:
             return "clean", None
-        change = describe(
-            str(path),
-            before,
-            after,
-            before_executable=modes[0] == _EXECUTABLE,
-            after_executable=modes[1] == _EXECUTABLE,
-            file_type="symlink" if _LINK in modes else None,
-            provenance="observed",
-        )
+        change = _compared(str(path), before, after, modes)
     known = head is not None or bool(status & FileStatus.INDEX_NEW)
     return ("modified" if known else "untracked"), as_logged(change, before, after, redactor)
+
+
+def _compared(path: str, before: bytes | None, after: bytes | None, modes: tuple[int | None, int | None]) -> FileChange:
+    if before is not None and after is not None and (modes[0] == _LINK) != (modes[1] == _LINK):
+        halves = [_compared(path, before, None, (modes[0], None)), _compared(path, None, after, (None, modes[1]))]
+        (change,) = joined(halves)
+        return change
+    return describe(
+        path,
+        before,
+        after,
+        before_executable=modes[0] == _EXECUTABLE,
+        after_executable=modes[1] == _EXECUTABLE,
+        file_type="symlink" if _LINK in modes else None,
+        provenance="observed",
+    )
 
 
 def _repository(path: Path) -> pygit2.Repository | None:
