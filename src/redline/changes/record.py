@@ -96,6 +96,13 @@ class FileChange:
     provenance: Provenance = "result"
 
     @property
+    def may_be_new(self) -> bool:
+        """Found on the disk where nobody had looked before, such as among what git ignores: whether the file was there
+        is not known, though a `modify` says so."""
+        found = self.provenance == "observed" and self.file_type == "unknown"
+        return found and self.operation == "modify" and self.before is None and self.after is not None
+
+    @property
     def facts(self) -> tuple[Fact, ...]:
         """What changed besides lines, named so that a reader sees it even where no visible character differs."""
         if self.before is None or self.after is None or self.operation not in ("modify", "move"):

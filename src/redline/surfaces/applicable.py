@@ -40,6 +40,7 @@ def why_not_a_patch(change: FileChange) -> str | None:
         (change.redacted, "secrets are masked"),
         (any(not side.utf8 for side in sides), "not UTF-8"),
         (change.file_type == "binary", "binary"),
+        (change.may_be_new, "whether it was there before is not known"),
         (change.file_type == "unknown", "no text to compare"),
         (change.truncated, "too large for the log"),
         (not change.anchored, "its place in the file is unknown"),

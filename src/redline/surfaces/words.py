@@ -75,6 +75,11 @@ _FACTS: Mapping[Fact, str] = {
 _ENDINGS = {"lf": "LF", "crlf": "CRLF", "mixed": "mixed", "none": "none"}
 
 
+def done(change: FileChange) -> str:
+    """What was done to a file."""
+    return "Created or edited" if change.may_be_new else DONE[change.operation]
+
+
 def applied_word(row: ToolRow, change: FileChange) -> str:
     """Of a change on disk."""
     word = _LEFT.get(row.status, "applied")

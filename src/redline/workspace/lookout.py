@@ -36,6 +36,8 @@ _LOOSE = 2000
 """Files that are read at first though git has their bytes, since it may lose them."""
 _IN_FOLDER = 2000
 """Known files of a folder that is named which are looked at at once; the sweep sees the rest."""
+_TICK_NS = 10_000_000
+"""A file's times come from a clock that ticks, and may be so much behind."""
 
 
 class Stopped(Exception):  # noqa: N818 - not a fault, an ending
@@ -248,7 +250,7 @@ class Lookout:
                 self._survey.take(path, state)
 
     def begin_turn(self) -> None:
-        self._since = time.time_ns()
+        self._since = time.time_ns() - _TICK_NS
 
     def keep(self) -> None:
         self._survey.keep_rest()

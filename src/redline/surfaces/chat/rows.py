@@ -67,9 +67,7 @@ class TurnParts:
                 status = (f"undo of turn {turns}" if turns else "undo") + (", itself undone later" * row.reverted)
                 self._landed([(change, words.UNDONE[change.operation], status) for change in row.changes])
             case FoundRow():
-                self._landed(
-                    [(change, words.DONE[change.operation], words.found_word(row, change)) for change in row.changes]
-                )
+                self._landed([(change, words.done(change), words.found_word(row, change)) for change in row.changes])
             case NoticeRow():
                 self.parts.append(problem(row.problem, "" if row.level == "info" else "▲ "))
             case TurnEndRow():
@@ -86,9 +84,7 @@ class TurnParts:
             self._command(row, view)
         elif not row.changes and not row.proposed:
             self._call(row)
-        self._landed(
-            [(change, words.DONE[change.operation], words.applied_word(row, change)) for change in row.changes]
-        )
+        self._landed([(change, words.done(change), words.applied_word(row, change)) for change in row.changes])
         landed = {change.path for change in row.changes}
         if row.status not in ("applied", "completed"):
             for change in row.proposed:

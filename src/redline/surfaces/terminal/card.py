@@ -64,7 +64,8 @@ def head(
 ) -> Text:
     """`Edited src/a.py  −1 +2 · BOM removed · applied`. `coloured`: if not as `applied` says."""
     text = Text()
-    text.append((words.DONE if applied else words.ASKED)[change.operation] if word is None else word, style=STRONG)
+    usual = words.done(change) if applied else words.ASKED[change.operation]
+    text.append(usual if word is None else word, style=STRONG)
     text.append(" ")
     if change.old_path is not None:
         text.append_text(path_text(setting.path(change.old_path))).append(f" {glyphs.arrow} ")

@@ -225,7 +225,8 @@ def _change(change: FileChange, word: str, setting: Setting) -> Iterator[str]:
 def _name(change: FileChange, setting: Setting) -> str:
     old = f"{setting.path(change.old_path)} -> " if change.old_path else ""
     counts = f" -{change.removed} +{change.added}" if change.added or change.removed else ""
-    return f"{change.operation} {old}{setting.path(change.path)}{counts}{_type(change)}"
+    operation = "add or modify" if change.may_be_new else change.operation
+    return f"{operation} {old}{setting.path(change.path)}{counts}{_type(change)}"
 
 
 def _type(of: FileChange | NetTotal) -> str:
