@@ -158,7 +158,8 @@ class Lookout:
             path = self.key(name)
             entry = self._snapshot.entries.get(path)
             is_link = entry is not None and index_file.mode_of(entry) == index_file.SYMLINK
-            if path.startswith(b"/") or (is_link and change.file_type != "symlink"):
+            through_link = is_link and change.file_type != "symlink" and change.operation == "modify"
+            if path.startswith(b"/") or through_link:
                 continue
             after = change.after
             if after is None:
