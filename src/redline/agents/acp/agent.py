@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,10 +23,12 @@ from redline.agents.acp.watch import Watch
 from redline.agents.agent import Host, Stop
 from redline.protocol import adapter
 from redline.protocol.connection import ConnectionClosed
-from redline.sessions.gate import as_json
+from redline.sessions.gate import GateError, as_json
+from redline.sessions.store import StoreError
 from redline.tools.mutation import Journal, to_its_end
 from redline.tools.recorder import Recorder
 from redline.workspace.observe import Observer
+from redline.workspace.store import BytesError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +41,9 @@ if TYPE_CHECKING:
 
 CANCEL_SECONDS = 5.0
 """How long an agent may take to stop a turn before it is ended."""
+_JUST_NOW_SECONDS = 1.0
+_LAST_WORDS_SECONDS = 0.3
+"""An agent that is to end so soon after a turn is listened to until it ends by itself, but no longer than this."""
 _FIRST_LOOK_SECONDS = 1.0
 """So long the start of an agent waits for the first look at the workspace."""
 
@@ -120,6 +126,8 @@ class AcpAgent:
         self._reading: asyncio.Task[None] | None = None
         self._past = Past()
         self._taking_up: asyncio.Task[None] | None = None
+        self._ended = -math.inf
+        """When the last turn ended as the agent said, by the clock of the event loop."""
         self.fault: LinkError | None = None
         """What kept the last prompt from its answer."""
         self.offers = Offers()
@@ -175,12 +183,23 @@ class AcpAgent:
         return stop
 
     async def close(self) -> None:
-        """End the agent with everything that it started."""
+        """End the agent with everything that it started, and tell what came of that."""
+        await self._hear_out()
         await self._drop()
+        with suppress(StoreError, GateError, BytesError, OSError):  # the turns are closed, whatever is missing here
+            await self._watch.up_to_date()
         if self._taking_up is not None:
             self._taking_up.cancel()
             await asyncio.wait({self._taking_up})
         await self._watch.close()
+
+    async def _hear_out(self) -> None:
+        """Of a turn that has only just ended, some agents tell the last part after its end."""
+        loop = asyncio.get_running_loop()
+        if self._link is None or self._reading is None or loop.time() - self._ended > _JUST_NOW_SECONDS:
+            return
+        self._link.hang_up()
+        await asyncio.wait({self._reading}, timeout=_LAST_WORDS_SECONDS)
 
     # A session with the agent.
 
@@ -337,6 +356,8 @@ class AcpAgent:
             await self._watch.up_to_date()
         finally:
             await self._calls.finish(over)
+        if over == "ended":
+            self._ended = asyncio.get_running_loop().time()
         await self._watch.keep()
 
     async def _drop(self) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -253,6 +254,11 @@ class Link:
             if self.greeting
             else "Check the command: started by itself, it should wait for messages on its standard input.",
         )
+
+    def hang_up(self) -> None:
+        """Nothing more is asked of it: most agents say what they still have to say, and end."""
+        with suppress(OSError, RuntimeError):
+            self.child.stdin.close()
 
     async def close(self) -> None:
         self.connection.abort()
