@@ -118,8 +118,9 @@ class Journal:
         try:
             outcome = await self.files.apply(step.target, step.action, expected=expected, before_commit=before_commit)
         except Exception:
-            # What raises after the file was replaced, such as a flush of its folder, does not unmake the change.
-            if await self._settled(intents) == "applied":
+            # What raises after the file was replaced, such as a flush of its folder, does not unmake the change. Here
+            # only the bytes tell: a failure may leave a third state, of any size.
+            if await self._settled(intents, by_size=False) == "applied":
                 for intent in intents:
                     landed(intent.landed())
             raise
@@ -143,21 +144,22 @@ class Journal:
         landed(noted.landed(*meddled, *unrecorded, *outcome.notes))
         return outcome
 
-    async def _settled(self, intents: list[_Intent]) -> Verdict:
-        """Of the last of the mutations that came about; those after it are dropped."""
+    async def _settled(self, intents: list[_Intent], *, by_size: bool = True) -> Verdict:
+        """Of the last of the mutations that came about; those after it are dropped. `by_size`: where sizes tell both
+        sides apart, they are enough."""
         while intents:
-            verdict = await self._verdict(intents[-1].outcome)
+            verdict = await self._verdict(intents[-1].outcome, by_size=by_size)
             if verdict != "not applied":
                 return verdict
             intents.pop()
         return "not applied"
 
-    async def _verdict(self, outcome: Outcome) -> Verdict:
+    async def _verdict(self, outcome: Outcome, *, by_size: bool) -> Verdict:
         """Whether the places of a mutation that has just been made hold what it put there. Sizes tell in most cases;
         where they do not, the bytes are read."""
         targets = [outcome.target] if outcome.moved_to is None else [outcome.target, outcome.moved_to]
         touched = places(outcome)
-        if _sizes_tell(outcome):
+        if by_size and _sizes_tell(outcome):
             wanted = outcome.after.size if outcome.after is not None else None
             there = await self.files.stat(targets[-1])
             if (None if there is None or there.kind != "file" else there.size) == wanted and len(targets) == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import pytest
 
 from redline.files.local import BASIS_LIMIT
 from redline.surfaces.editor.asking import SECONDS
-from surfaces.editor.editor_client import Editor, Place, Refused, call, diffs, make_place, said, until
+from surfaces.editor.editor_client import Editor, Held, Place, Refused, call, diffs, make_place, said, until
 from surfaces.editor.test_proxied import puppet
 
 if TYPE_CHECKING:
@@ -275,20 +276,96 @@ async def test_what_the_editor_does_not_take_is_told_as_what_the_disk_holds(plac
         assert "EDITOR_BUFFER: " in said(edit["content"])
 
 
+@pytest.mark.parametrize("git", [True, False])
 @pytest.mark.parametrize("write", [decline, ignore])
-async def test_typed_text_whose_editor_does_not_take_an_edit_is_left_alone(place: Place, write: Any) -> None:
+@pytest.mark.parametrize("new", ["22", "TWO AND MORE"])
+async def test_typed_text_whose_editor_does_not_take_an_edit_is_left_alone(
+    place: Place, write: Any, git: bool, new: str
+) -> None:
+    """Whatever the sizes are: the new text may be as long as what the disk holds."""
     path = place.workspace / "a.txt"
-    path.write_text("one\ntwo\n")
-    model = place.script(edit_of("two", "TWO"))
+    path.write_text("one\n02\nthree\n")
+    if git:
+        await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(place.workspace)], check=True)
+    second = edit_of("three", "THREE")
+    model = place.script(edit_of("typed2", new), second, second)
+    typed = "one\ntyped2\nthree\n"
     async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
-        Buffers(editor).texts[str(path)] = "one\ntwo\ntyped\n"
-        editor.serve["fs/write_text_file"] = write
+        buffers = Buffers(editor)
+        buffers.texts[str(path)] = typed
+        accept, editor.serve["fs/write_text_file"] = editor.serve["fs/write_text_file"], write
+        session = await editor.new(place.workspace)
+        calls = editor.held.setdefault(session, Held()).calls
+        await editor.prompt(session)
+        assert path.read_text() == "one\n02\nthree\n"
+        _, edit = calls.values()  # and no third one, of a change that nobody made
+        assert (edit["status"], diffs(edit["content"])) == ("failed", [])
+        assert "UNSAVED: " in said(edit["content"])
+        assert f"-typed2\n+{new}\n" in said(edit["content"]).partition("Not applied:")[2]
+        assert "on the disk:" not in said(edit["content"])
+        editor.held[session].text["agent"] = ""
+        await editor.prompt(session, "/diff")
+        assert "typed2" not in editor.held[session].text["agent"]
+        # It is still what somebody has typed: left alone by the next edit as well, and part of one that is taken.
+        await editor.prompt(session)
+        assert [*calls.values()][-1]["status"] == "failed"
+        assert (path.read_text(), buffers.texts[str(path)]) == ("one\n02\nthree\n", typed)
+        editor.serve["fs/write_text_file"] = accept
+        await editor.prompt(session)
+        assert (len(calls), [*calls.values()][-1]["status"]) == (6, "completed")
+        assert path.read_text() == buffers.texts[str(path)] == "one\ntyped2\nTHREE\n"
+        for _ in range(3):
+            await editor.prompt(session, "/undo")
+            assert path.read_text() == typed  # the user's own line was saved with the edit, and stays
+
+
+@pytest.mark.parametrize("write", [decline, ignore])
+async def test_an_undo_over_typed_text_that_the_editor_does_not_take_writes_nothing(place: Place, write: Any) -> None:
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\nthree\n")
+    async with place.editor(
+        "--model", place.script(edit_of("two", "TWO")), "--approval", "all", capabilities=BOTH
+    ) as editor:
+        buffers = Buffers(editor)
         session = await editor.new(place.workspace)
         await editor.prompt(session)
-        assert path.read_text() == "one\ntwo\n"
-        _, edit = editor.held[session].calls.values()
-        assert edit["status"] == "failed"
-        assert "UNSAVED: " in said(edit["content"])
+        typed = buffers.texts[str(path)] = "one\nTWO\ntyped\n"
+        editor.serve["fs/write_text_file"] = write
+        before = len(editor.held[session].calls)
+        for _ in range(2):
+            await editor.prompt(session, "/undo")
+        assert (path.read_text(), buffers.texts[str(path)]) == ("one\nTWO\nthree\n", typed)
+        assert not [one for one in [*editor.held[session].calls.values()][before:] if diffs(one["content"])]
+
+
+async def test_a_typed_text_that_was_edited_and_formatted_does_not_pass_for_an_earlier_text_of_the_disk(
+    place: Place,
+) -> None:
+    """Whoever goes back to it in the editor has typed it again."""
+    path = place.workspace / "a.txt"
+    path.write_text("one\ntwo\n")
+    model = place.script(edit_of("typed", "TYPED"), edit_of("one", "ONE"))
+    typed = "one\ntyped\n"
+    async with place.editor("--model", model, "--approval", "all", capabilities=BOTH) as editor:
+        buffers = Buffers(editor)
+        buffers.texts[str(path)] = typed
+        saved = editor.serve["fs/write_text_file"]
+
+        def formatted_on_disk(params: dict[str, Any]) -> Any:
+            saved(params)
+            path.write_text("one\n  TYPED\n")
+            return {}
+
+        editor.serve["fs/write_text_file"] = formatted_on_disk
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        assert path.read_text() == "one\n  TYPED\n"
+        editor.serve["fs/write_text_file"] = saved
+        buffers.texts[str(path)] = typed
+        await editor.prompt(session)
+        assert buffers.texts[str(path)] in (typed, "ONE\ntyped\n")
+        edit = [*editor.held[session].calls.values()][-1]
+        assert "typed" in said(edit["content"]) or edit["status"] == "failed"
 
 
 async def test_a_cancellation_does_not_wait_for_an_editor_that_does_not_answer(place: Place) -> None:

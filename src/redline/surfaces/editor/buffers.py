@@ -138,6 +138,7 @@ class EditorFiles:
         outcome = _outcome(target, action, typed.buffer)
         if outcome.after == outcome.before:
             return outcome
+        self._past.typed(target.key, typed.buffer)
         if before_commit is not None:
             await before_commit(outcome)
         refusal = await self._editor.write(target, outcome.after, gone)
@@ -163,10 +164,11 @@ class EditorFiles:
         made = after
         if disk.blob == after.blob or same(disk.text, after.text):
             await self._local.apply(target, exact, expected=disk.blob)
+        elif typed is not None and _is_left(typed, disk, buffer, refusal):
+            raise _unsaved(target, f"the new text is not in it: {refusal or 'the editor has left it as it was'}")
         elif typed is not None and disk.blob == typed.disk.blob:
-            # Not saved: by an editor that leaves that to its user, or one that did not take the text.
-            if buffer is None or buffer == typed.buffer.text:
-                raise _unsaved(target, f"the new text is not in it: {refusal or 'the editor has left it as it was'}")
+            # Not saved, by an editor that leaves that to its user.
+            assert buffer is not None
             await self._local.apply(target, exact, expected=disk.blob)
             if not same(buffer, after.text):
                 made = _with(after, as_bytes(buffer, after.data))
@@ -242,6 +244,15 @@ class EditorFiles:
             self._noticed.add(target.key)
             message = f"{target.path} has unsaved changes in the editor. The agent reads them and an edit saves them; "
             await self.notice("UNSAVED", message + "commands and searches see the file as it was saved.", _SAVE)
+
+
+def _is_left(typed: _Typed, disk: Content, buffer: str | None, refusal: str | None) -> bool:
+    """Whether the editor did not take a text, as it was told to: its buffer, and so the disk, hold nothing of it."""
+    if same(disk.text, typed.buffer.text):
+        return False  # saved meanwhile as it was typed: nothing is unsaved any more
+    if buffer is None:
+        return refusal is not None or disk.blob == typed.disk.blob
+    return buffer == typed.buffer.text
 
 
 def _saved_with_it(target: Target, typed: _Typed) -> tuple[str, ...]:

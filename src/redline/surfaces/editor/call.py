@@ -171,7 +171,7 @@ def _unfinished(row: ToolRow) -> list[dict[str, Any]]:
     blocks = [words.block(told or _UNDONE.get(row.status, "Failed."))]
     if row.changes:
         return [*blocks, words.block("This much of it is on the disk:"), *words.shown(row.changes)]
-    if row.status in ("rejected", "cancelled"):
+    if row.status in ("rejected", "cancelled", "failed", "interrupted"):
         proposal = words.not_applied(row.proposed)
         blocks += [words.block(proposal)] if proposal else []
     return blocks

@@ -28,6 +28,8 @@ class Past:
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
         self._files: dict[str, _File] = {}
+        self._typed: set[tuple[str, Blob]] = set()
+        """By file, what was in the buffer alone when an edit began with it."""
 
     def agreed(self, key: str, disk: Content) -> None:
         """The buffer holds what the disk does: whatever was before is forgotten, since who goes back to it from here
@@ -45,6 +47,11 @@ class Past:
         known.texts.add(text)
         known.buffer = known.buffer if buffer is None else _id(buffer)
 
+    def typed(self, key: str, buffer: Content) -> None:
+        """Somebody has typed this, and an edit begins with it: no change that does so makes it an earlier text of the
+        disk, since whoever goes back to it from here does so in the editor."""
+        self._typed.add((key, buffer.blob))
+
     def take(self, event: Event) -> None:
         """A change that is on the disk says what was there before."""
         last = LastChanges()
@@ -52,8 +59,9 @@ class Past:
         for path, change in last.by_path.items():
             known = self._files.get(path) or _File()
             after = None if change.after is None else change.after.blob
-            if change.before is not None and change.before.blob and after != known.agreed:
-                known.replaced.append(change.before.blob)
+            before = None if change.before is None else change.before.blob
+            if before and (path, before) not in self._typed and after != known.agreed:
+                known.replaced.append(before)
                 self._files[path] = known
 
     def is_outdated(self, key: str, buffer: str) -> bool:
