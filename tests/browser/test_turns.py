@@ -225,6 +225,28 @@ class TestPermissions:
         allow(page)
         expect(visitor.file("two.txt")).to_have_attribute("data-standing", "applied")
 
+    @pytest.mark.parametrize("width", [1280, 390])
+    def test_of_a_command_of_many_lines_show_all_of_them_above_the_buttons(
+        self, visit: Callable[..., Visitor], house: House, width: int
+    ) -> None:
+        workspace = house.workspace()
+        command = "\n".join(["set -e", *[f"echo line {number}" for number in range(40)], "rm -rf build"])
+        model = house.script([step("", call("bash", command=command)), step("Done.")])
+        visitor = visit(width=width)
+        visitor.begin(workspace, model, "Run it.")
+        question = visitor.page.locator("[data-part=permission]")
+        whole = question.locator("[data-part=whole-title]")
+        expect(whole).to_be_visible()
+        assert whole.inner_text() == command
+        shown, button = whole.bounding_box(), question.locator("[data-option=allow_once]").bounding_box()
+        assert shown is not None
+        assert button is not None
+        assert shown["y"] + shown["height"] <= button["y"]
+        assert shown["height"] < 500, "it scrolls by itself, so the buttons stay near"
+        allow(visitor.page)
+        expect(question).to_have_attribute("data-outcome", "allow_once")
+        expect(question).to_contain_text("set -e …")
+
 
 class TestARunningTurn:
     def test_can_be_stopped_and_ends_as_stopped(self, visit: Callable[..., Visitor], house: House) -> None:

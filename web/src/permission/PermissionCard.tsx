@@ -7,7 +7,6 @@ import { FileBody, FileLine, Warnings } from "../card/FileLine.js";
 import type { Standing } from "../card/form.js";
 import { messages } from "../i18n/language.js";
 import { said } from "../i18n/said.js";
-import { shortenedMiddle } from "../text/clip.js";
 import { Foreign } from "../text/Foreign.js";
 import { visible, visibleProse } from "../text/visible.js";
 import { Fold } from "../transcript/Fold.js";
@@ -16,6 +15,7 @@ import { titleOf } from "../transcript/title.js";
 import { api, problemOf } from "../wire/api.js";
 import type { Change, PermissionRow, Problem } from "../wire/rows.js";
 import { isAskedAgain } from "./changed.js";
+import { commandOf, shortOf } from "./command.js";
 
 /** Characters of a title that stand on one line. */
 const TITLE_CHARACTERS = 160;
@@ -48,11 +48,13 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
       {t.changes(row.changes.length, files)}
     </p>
   );
-  // A command is read whole before it is answered, as the lines that it is.
-  const long = row.title.length > TITLE_CHARACTERS || (row.changes.length === 0 && row.title.includes("\n"));
+  // A command is read whole before it is answered, as the lines that it is; so is any title that is not short.
+  const command = commandOf(asking?.kind === "tool" ? asking : undefined);
+  const long = row.title.length > TITLE_CHARACTERS || row.title.includes("\n");
+  const whole = [command, long ? row.title : null].filter((text) => text !== null);
   if (!open) {
     return (
-      <Settled row={row} title={title} outdated={outdated}>
+      <Settled row={row} title={shortOf(title, command, TITLE_CHARACTERS)} outdated={outdated}>
         {proposals.length === 0 ? null : [count, ...proposals]}
       </Settled>
     );
@@ -69,13 +71,13 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
       <p class="permission-title">
         <Icon name="lock" />
         <strong>{t.waiting}</strong>
-        {!long && <Foreign text={title} />}
+        {!long && !command?.startsWith(row.title) && <Foreign text={title} />}
       </p>
-      {long && (
-        <pre class="output" tabIndex={0} data-part="whole-title">
-          {visibleProse(row.title)}
+      {[...new Set(whole)].map((text) => (
+        <pre key={text} class="output" tabIndex={0} data-part="whole-title">
+          {visibleProse(text)}
         </pre>
-      )}
+      ))}
       {(again || row.note !== "") && (
         <p class="warning" data-part={again ? "asked-again" : "question-note"}>
           <Icon name="warning" />
@@ -115,7 +117,7 @@ function Settled({
       )}
       {outdated && <span class="attention">{t.outdated}</span>}
       <span class="ellipsis">
-        <Foreign text={shortenedMiddle(title, TITLE_CHARACTERS)} />
+        <Foreign text={title} />
       </span>
     </>
   );
