@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from redline.changes.codec import to_json
 from redline.files.error import FileError
+from redline.files.seam import Move, WriteBytes
 from redline.tools.ending import REFUSALS, named
 from redline.tools.permission import Permission, PermissionOutcome, PermissionRequest
 from redline.tools.proposal import Proposal, needs_a_person, propose
 
 if TYPE_CHECKING:
     from redline.changes.record import FileChange
+    from redline.files.seam import Action
     from redline.tools.knowledge import Knowledge
     from redline.tools.mutation import Journal
-    from redline.tools.tool import Step, Tool
+    from redline.tools.tool import Step, Tool, ToolError
 
 _MOVED_ON = ("NO_MATCH", "AMBIGUOUS", "NOT_FOUND", "NOT_TEXT", "NOT_REGULAR", "NO_CHANGE")
 
@@ -53,16 +55,13 @@ class Approval:
         self._permission = permission
         self._warnings = warnings
         self._proposals: list[Proposal] = []
+        """Not carried out yet."""
+        self._shown: dict[str, FileChange] = {}
+        """The newest proposal of the whole call, by file."""
 
     async def propose(self, steps: Sequence[Step]) -> list[FileChange]:
         """The proposal of the whole call, against the files as they are now. Raises `FileError`."""
-        proposals: dict[str, Proposal] = {}
-        for step in steps:
-            # Of two steps on one file the second depends on what the first does: it is proposed when its turn comes.
-            if step.target.key not in proposals:
-                proposals[step.target.key] = await self._proposal(step, self._knowledge)
-        self._proposals = list(proposals.values())
-        return [proposal.change for proposal in self._proposals if proposal.change is not None]
+        return await self._hold(steps, self._knowledge)
 
     async def record(self, changes: list[Any]) -> None:
         """A proposal that is newer than the one in `tool/call`, as events hold it."""
@@ -72,6 +71,24 @@ class Approval:
         """For the call as proposed, if there is anything to ask about. Raises `NotApprovedError`."""
         if self._tool.asks or any(proposal.change is not None for proposal in self._proposals):
             await self._ask(self._proposals)
+
+    async def outdated(self) -> Proposal | None:
+        """One that was approved and whose file has changed since, of a call that computed its new bytes beforehand:
+        they cannot be fitted to what is there now, so such a call has to be planned once more. None: there is none."""
+        if not any(is_computed(proposal.step.action) for proposal in self._proposals):
+            return None
+        for proposal in self._proposals:
+            if proposal.change is not None and await self._blob_of(proposal.step) != proposal.expected:
+                return proposal
+        return None
+
+    async def ask_again(self, steps: Sequence[Step]) -> None:
+        """For the whole call, planned anew after it was approved in another state. Raises `FileError`,
+        `NotApprovedError`."""
+        changes = await self._hold(steps, None)
+        await self.record([to_json(change) for change in changes])
+        if changes:
+            await self._ask(self._proposals, again=True)
 
     def take(self, step: Step) -> Proposal | None:
         """The proposal that was approved for this very step, once; None: there is none."""
@@ -90,17 +107,30 @@ class Approval:
         try:
             proposal = await self._proposal(step, None if asked else self._knowledge)
         except FileError as error:
-            if not asked or error.code not in _MOVED_ON:
+            if not asked or not has_moved_on(error):
                 raise
-            raise FileError(
-                "STALE",
-                f"{step.target.path} changed while the approval was open, and the change no longer fits.",
-                "Read it again and make the change on what is there now.",
-            ) from error
+            raise no_longer_fits(step) from error
         if proposal.change is not None:
-            await self.record([to_json(proposal.change)])
+            self._shown[step.target.key] = proposal.change
+            await self.record([to_json(change) for change in self._shown.values()])
             await self._ask([proposal], again=asked)
         return proposal
+
+    async def _hold(self, steps: Sequence[Step], knowledge: Knowledge | None) -> list[FileChange]:
+        """Let these be what the call proposes."""
+        proposals: dict[str, Proposal] = {}
+        for step in steps:
+            # Of two steps on one file the second depends on what the first does: it is proposed when its turn comes.
+            if step.target.key not in proposals:
+                proposals[step.target.key] = await self._proposal(step, knowledge)
+        self._proposals = list(proposals.values())
+        self._shown = {key: one.change for key, one in proposals.items() if one.change is not None}
+        return list(self._shown.values())
+
+    async def _blob_of(self, step: Step) -> str:
+        """Empty: there is no file. Raises `FileError`."""
+        files = self._journal.files
+        return "" if await files.stat(step.target) is None else (await files.read(step.target)).blob
 
     async def _proposal(self, step: Step, knowledge: Knowledge | None) -> Proposal:
         journal = self._journal
@@ -140,3 +170,22 @@ class Approval:
         names = [self._tool.name, *(change.path for change in changes[:3])]
         title = view.title if view is not None else " ".join(names)
         return title.split("\n", 1)[0]
+
+
+def is_computed(action: Action) -> bool:
+    """Its new bytes were made from what the file held when the call was planned: on another content they would undo
+    what somebody else has done there."""
+    return isinstance(action, WriteBytes) or (isinstance(action, Move) and action.data is not None)
+
+
+def has_moved_on(error: FileError | ToolError) -> bool:
+    """What a change meets where a file is no longer what it was made for."""
+    return error.code in _MOVED_ON
+
+
+def no_longer_fits(step: Step) -> FileError:
+    return FileError(
+        "STALE",
+        f"{step.target.path} changed while the approval was open, and the change no longer fits.",
+        "Read it again and make the change on what is there now.",
+    )

@@ -17,7 +17,7 @@ from redline.files.error import FileError
 from redline.files.seam import Blob, Content, Files, Outcome, Target, Write, WriteBytes
 from redline.sessions.gate import GateError, check
 from redline.sessions.store import StoreError
-from redline.tools.approval import Approval, NotApprovedError
+from redline.tools.approval import Approval, NotApprovedError, has_moved_on, is_computed, no_longer_fits
 from redline.tools.ending import CANCELLED, REFUSALS, Ending, Problem, Status, named, said_of, tool_fault
 from redline.tools.formatter import FormatterFailedError, Formatters
 from redline.tools.landed import inverse, net
@@ -109,6 +109,7 @@ class RunningCall:
         """Ask, execute, and say how it ended. Never raises `Exception`; a cancellation is an ending too."""
         try:
             await self._approval.ask()
+            await self._plan_again()
             if self._about_to_run is not None:
                 await self._about_to_run()
             output = await self.tool.execute(self._arguments, self)
@@ -221,12 +222,10 @@ class RunningCall:
             try:
                 return await self._apply(step, proposal)
             except FileError as error:
-                if error.code != "STALE":
+                if error.code != "STALE" or is_computed(step.action):
                     raise
                 proposal = replace(proposal, outdated=True)
-        raise FileError(
-            "STALE", f"{step.target.path} keeps changing.", "Wait for whatever writes it, then read it again."
-        )
+        raise _keeps_changing(step)
 
     async def apply_all(self, steps: Sequence[Step]) -> Sequence[Outcome]:
         first = len(self._landed)
@@ -257,6 +256,21 @@ class RunningCall:
                 _log.warning("live output of the call %s was not recorded: %s", self.id, error)
 
     # Parts of the above.
+
+    async def _plan_again(self) -> None:
+        """Whoever approved what was computed from a state that is no more is asked about what comes of the new one.
+        Raises as `plan`, and `NotApprovedError`."""
+        asked = 1
+        while (outdated := await self._approval.outdated()) is not None:
+            if asked == _ASK_AGAIN:
+                raise _keeps_changing(outdated.step)
+            asked += 1
+            try:
+                await self._approval.ask_again(await self.plan())
+            except (FileError, ToolError) as error:
+                if has_moved_on(error):
+                    raise no_longer_fits(outdated.step) from error
+                raise
 
     async def _apply(self, step: Step, proposal: Proposal) -> Outcome:
         outcome = await self._journal.apply(
@@ -306,3 +320,7 @@ class RunningCall:
                 )
             except (FileError, ToolError) as error:
                 self._warnings.append(f"{step.target.path} could not be taken back: {error}")
+
+
+def _keeps_changing(step: Step) -> FileError:
+    return FileError("STALE", f"{step.target.path} keeps changing.", "Wait for whatever writes it, then read it again.")
