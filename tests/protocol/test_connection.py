@@ -159,3 +159,19 @@ async def test_json_that_cannot_be_taken_is_answered_under_its_own_id() -> None:
                 await asyncio.wait_for(answer, 20)
         assert [("digits" in fault, "deeply" in fault) for fault in ear.faults] == [(True, False), (False, True)]
         assert await here.request("echo", {}) == {"echo": {}}
+
+
+async def test_who_catches_up_has_heard_what_was_sent_before_but_waits_only_so_long() -> None:
+    async with connected() as (here, ear, there, _):
+        await here.caught_up(5)  # nothing came
+        ear.pause = 0.01
+        for number in range(20):
+            await there.notify("n", {"number": number})
+        await here.caught_up(5)
+        assert [params["number"] for _, params in ear.heard] == [*range(20)]
+        ear.pause = 0.5
+        await there.notify("n", {"number": 20})
+        await here.caught_up(0.05)
+        assert len(ear.heard) == 20
+        here.abort()
+        await here.caught_up(5)

@@ -20,6 +20,8 @@ from redline.protocol.framing import MESSAGE_LIMIT, Lines, Overlong, glance
 _log = logging.getLogger(__name__)
 
 _CHUNK = 256 * 1024
+_TURNS_TO_RECEIVE = 4
+"""Of the event loop, until what stands in the peer's pipe has been read from it and its handling has begun."""
 _LARGE = 1 << 20
 """Bytes of a message above which it is read in a thread."""
 
@@ -92,6 +94,8 @@ class Connection:
         """With the JSON text of the request's id."""
         self._beside: set[asyncio.Task[None]] = set()
         self._writing = asyncio.Lock()
+        self._idle = asyncio.Event()
+        """All that has been received is handled."""
         self.closed = False
 
     # Asking.
@@ -137,7 +141,7 @@ class Connection:
     async def run(self) -> None:
         """Read until the peer closes its side; then everything that waits for it gets `ConnectionClosed`."""
         try:
-            while chunk := await self._reader.read(_CHUNK):
+            while chunk := await self._received():
                 for line in self._lines.feed(chunk):
                     await self._take(line)
             torn = self._lines.rest()
@@ -151,6 +155,7 @@ class Connection:
     def abort(self) -> None:
         """Give up: nothing more is sent or awaited."""
         self.closed = True
+        self._idle.set()
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(ConnectionClosed("the peer is gone"))
@@ -159,6 +164,21 @@ class Connection:
             task.cancel()
         with suppress(Exception):
             self._writer.close()
+
+    async def caught_up(self, seconds: float) -> None:
+        """Wait until what the peer has sent by now is handled; under a peer that goes on and on, for `seconds`."""
+        for _ in range(_TURNS_TO_RECEIVE):
+            await asyncio.sleep(0)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+
+    async def _received(self) -> bytes:
+        self._idle.set()
+        try:
+            return await self._reader.read(_CHUNK)
+        finally:
+            self._idle.clear()
 
     async def _take(self, line: bytes | Overlong) -> None:
         if isinstance(line, Overlong):

@@ -112,7 +112,7 @@ def _read(path: bytes, limit: int, *, patient: bool = True) -> State | None:
         return State("folder", facts=facts)
     if stat.S_ISLNK(facts.st_mode):
         target = os.readlink(path)
-        if _differ(facts, os.lstat(path)) and patient:
+        if differ(facts, os.lstat(path)) and patient:
             return None
         return State("symlink", SYMLINK, target, _blob(target), facts, _is_settled(facts, begun))
     if not stat.S_ISREG(facts.st_mode):
@@ -123,7 +123,7 @@ def _read(path: bytes, limit: int, *, patient: bool = True) -> State | None:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         data = _bytes_of(descriptor, facts.st_size)
-        unchanged = not _differ(facts, os.fstat(descriptor))
+        unchanged = not differ(facts, os.fstat(descriptor))
     finally:
         os.close(descriptor)
     if not unchanged and (patient or len(data) > limit):
@@ -147,7 +147,8 @@ def _bytes_of(descriptor: int, size: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _differ(first: os.stat_result, second: os.stat_result) -> bool:
+def differ(first: os.stat_result, second: os.stat_result) -> bool:
+    """The file was written, replaced or made something else in between."""
     return (first.st_ino, first.st_size, first.st_mtime_ns, first.st_ctime_ns, first.st_mode) != (
         second.st_ino, second.st_size, second.st_mtime_ns, second.st_ctime_ns, second.st_mode,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from redline.workspace.bounds import Limit, unkept
 from redline.workspace.index_file import EMPTY_BLOB, EXECUTABLE, SYMLINK
 from redline.workspace.logged import as_logged
 from redline.workspace.moves import End, moves
-from redline.workspace.state import NOTHING, Reader, State, read_state
+from redline.workspace.state import NOTHING, Reader, State, differ, read_state
 from redline.workspace.store import BytesError
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ _HUNKS = 32 << 20
 """Bytes of hunks of one survey; what comes after has few lines of each file, and its true totals."""
 _FEW = 4 << 10
 _MOMENT_SECONDS = 0.004
-_PATIENCE = 25
-"""Such moments that one look waits in all for files that are being written."""
+_PATIENCE_SECONDS = 0.15
+"""So long one look waits in all for files that are being written."""
 _FRESH_NS = 150_000_000
 _DRAFT = (".redline-", ".tmp")
 
@@ -81,22 +81,22 @@ class Survey:
         self.trouble: Limit | None = None
         """Why what was found last is not kept."""
         self._reader = Reader(snapshot.root, store.file_limit)
-        self._patience = 0
         self._rest: list[bytes] = []
 
     def differences(self, paths: Iterable[bytes]) -> list[Difference]:
         """Of these paths, each as it is now. The snapshot then holds what was found, so that it is found once."""
         self._reader = Reader(self.snapshot.root, self._store.file_limit)
         self.trouble = None
-        self._patience = _PATIENCE
-        found = []
+        found, fresh = [], {}
         for path in paths:
-            if _is_draft(path):
-                continue
-            difference = self._difference(path)
-            if difference is not None:
-                found.append(difference)
-        return found
+            state = None if _is_draft(path) else self._seen(path)
+            if state is not None and _is_fresh(state):
+                fresh[path] = state
+            elif state is not None:
+                found.append(self._difference(path, state))
+        self._wait_for(fresh)
+        found += [self._difference(path, state) for path, state in fresh.items()]
+        return [one for one in found if one is not None]
 
     def read(self, path: bytes) -> State:
         if path.startswith(b"/"):
@@ -155,12 +155,34 @@ class Survey:
 
     # Parts of the above.
 
-    def _difference(self, path: bytes) -> Difference | None:
+    def _seen(self, path: bytes) -> State | None:
+        """None: its facts say that it is what it was."""
+        known = self.snapshot.entries.get(path)
+        return None if known is not None and self._reader.is_as(path, known) else self.read(path)
+
+    def _wait_for(self, fresh: dict[bytes, State]) -> None:
+        """What was written just now may be a part of what is being written, and a file that had content and is empty is
+        most likely about to be written: look again a moment later, and on while it changes, so that it is told once."""
+        watched, until = list(fresh), time.monotonic() + _PATIENCE_SECONDS
+        while watched and time.monotonic() < until:
+            time.sleep(_MOMENT_SECONDS)
+            moved_on = {path for path in watched if self._has_moved_on(path, fresh[path])}
+            fresh.update((path, self.read(path)) for path in moved_on)
+            watched = [path for path in watched if path in moved_on or self._is_emptied(path, fresh[path])]
+
+    def _has_moved_on(self, path: bytes, state: State) -> bool:
+        try:
+            return state.facts is not None and differ(state.facts, os.lstat(os.path.join(self.snapshot.root, path)))
+        except OSError:
+            return True
+
+    def _is_emptied(self, path: bytes, state: State) -> bool:
+        known = self.snapshot.entries.get(path)
+        had_content = known is not None and index_file.blob_of(known) != EMPTY_BLOB
+        return had_content and state.data == b"" and _is_fresh(state)
+
+    def _difference(self, path: bytes, state: State) -> Difference | None:
         snapshot = self.snapshot
-        known = snapshot.entries.get(path)
-        if known is not None and self._reader.is_as(path, known):
-            return None
-        state = self._settled(path, known)
         if state.kind == "denied":
             return None
         if state.kind in ("folder", "special"):
@@ -183,16 +205,6 @@ class Survey:
             self._put(state.data)
             return None
         return Difference(path, before, state)
-
-    def _settled(self, path: bytes, known: index_file.Entry | None) -> State:
-        """A file that had content and has just been emptied is most likely about to be written: look again."""
-        state = self.read(path)
-        had_content = known is not None and index_file.blob_of(known) != EMPTY_BLOB
-        while had_content and state.data == b"" and _is_fresh(state) and self._patience:
-            self._patience -= 1
-            time.sleep(_MOMENT_SECONDS)
-            state = self.read(path)
-        return state
 
     def _before(self, entry: index_file.Entry | None, signature: Signature | None) -> State:
         if signature is not None:

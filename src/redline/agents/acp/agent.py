@@ -241,6 +241,7 @@ class AcpAgent:
             environment=options.environment, seconds=options.greeting_seconds,
         )  # fmt: skip
         self._link = link
+        self._watch.caught_up = link.connection.caught_up
         self._client.listening, self._client.session = False, ""
         self._reading = asyncio.get_running_loop().create_task(link.connection.run())
         await link.greet(options.declared, options.greeting)

@@ -129,7 +129,7 @@ class Client:
             if call.ended is not None:
                 self._watch.ended(call)
             elif due:
-                await self._watch.note(call)
+                self._watch.announced(call)
         elif isinstance(heard, Plan):
             told = {"turn": self._calls.turn, "entries": as_json(heard.entries)}
             if heard.sent != {"sessionUpdate": "plan", "entries": heard.entries}:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,8 @@ from redline.workspace.store import BytesError
 
 if TYPE_CHECKING:
     from redline.agents.acp.calls import Calls
-    from redline.changes.record import FileChange
     from redline.sessions.log import SessionLog
+    from redline.workspace.known import LastChanges
     from redline.workspace.observe import Found, Observer
 
 _log = logging.getLogger(__name__)
@@ -43,6 +43,10 @@ _Work = ForeignCall | asyncio.Future[None] | None
 was held."""
 
 
+async def _at_once(_: float) -> None:
+    pass
+
+
 class Watch:
     """The eyes of one foreign agent in one session."""
 
@@ -56,10 +60,13 @@ class Watch:
         self._since = 0.0
         """When the last look at everything began."""
         self._noted: set[str] = set()
+        self._noting: set[asyncio.Task[None]] = set()
+        self.caught_up: Callable[[float], Awaitable[None]] = _at_once
+        """Waits, so many seconds at most, until what the agent has sent by now has been taken."""
         self._limited = False
         self._fault: Exception | None = None
 
-    async def start(self, known: Mapping[str, FileChange]) -> None:
+    async def start(self, known: LastChanges) -> None:
         """Take the first snapshot, or bring that of an earlier process up to date."""
         looking = asyncio.ensure_future(self.observer.start(known=known))
         try:
@@ -79,6 +86,13 @@ class Watch:
         if id(call) not in self._queued:
             self._queued.add(id(call))
             self._work.put_nowait(call)
+
+    def announced(self, call: ForeignCall) -> None:
+        """The same as `note`, in its turn. What the agent says next is taken on meanwhile: while a look lasts, it may
+        be the call whose change is being found."""
+        task = asyncio.get_running_loop().create_task(self.note(call))
+        self._noting.add(task)
+        task.add_done_callback(self._noting.discard)
 
     async def note(self, call: ForeignCall) -> None:
         """Remember the files that a call names as they are now, where sweeps do not see them."""
@@ -109,11 +123,12 @@ class Watch:
         await self.up_to_date()
         await self.observer.begin_turn()
         self._noted.clear()
+        await self.keep()  # after a kill, what was changed until now is told from what the turn does
 
     async def keep(self) -> None:
         if not self._calls.landing.holds_back:
             with suppress(BytesError, OSError):
-                await self.observer.keep()
+                await self.observer.keep(self._log.seq)
 
     async def close(self) -> None:
         if self._task is not None:
@@ -148,11 +163,13 @@ class Watch:
             # What a command did is seen as a whole: of a file that it moved it may name but one of the paths.
             if call.evidence.named and not call.evidence.is_shell:
                 found = await self.observer.look(sorted(call.evidence.named), existing=call.evidence.existing)
+                await self._hear_of(found)
                 await self._calls.landing.settle(_steps(found), self._since)
                 if call.changes and not not_found(call):
                     await self._calls.close(call)  # what it said is done; should there be more, it is told again
         begun = now()
         sweep = await self.observer.sweep()
+        await self._hear_of(sweep.found)
         await self._calls.landing.settle(_steps(sweep.found), self._since, final=final)
         for call in calls:
             if call.evidence.named and call.evidence.is_shell:  # what git ignores, no sweep sees
@@ -169,6 +186,11 @@ class Watch:
             await self.keep()
         if any(call.evidence.is_shell for call in calls):
             asyncio.get_running_loop().call_later(LAG_SECONDS / 2, self._work.put_nowait, None)
+
+    async def _hear_of(self, found: Sequence[Found]) -> None:
+        """Who names a file says so before it is written: that word may have come while the disk was looked at."""
+        if found:
+            await self.caught_up(_HELD_SECONDS)
 
     async def _said(self, limit: Limit | None) -> None:
         if limit is None or self._limited:
