@@ -11,6 +11,7 @@ import pytest
 from redline.changes.acp import from_blocks, to_blocks, to_locations
 from redline.changes.compare import describe, without_basis
 from redline.changes.record import FileChange
+from redline.changes.snippet import from_snippets
 
 
 def block(path: str, old: Any, new: Any, **more: Any) -> dict[str, Any]:
@@ -43,7 +44,9 @@ def test_old_text_is_null_only_where_there_was_none() -> None:
     (created,) = to_blocks(describe("/w/a", None, b"x\n"))
     assert (created["oldText"], created["newText"]) == (None, "x\n")
     (filled,) = to_blocks(describe("/w/a", b"", b"x\n"))
-    assert filled["oldText"] is None
+    assert filled["oldText"] == ""  # it was there, and empty
+    (inserted,) = to_blocks(from_snippets("/w/a", [("", "new\n")]))
+    assert (inserted["oldText"], inserted["newText"]) == ("", "new\n")
     (emptied,) = to_blocks(describe("/w/a", b"x\n", b""))
     assert (emptied["oldText"], emptied["newText"], emptied["_meta"]["kind"]) == ("x\n", "", "modify")
     (deleted,) = to_blocks(describe("/w/a", b"x\n", None))

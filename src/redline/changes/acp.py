@@ -30,8 +30,9 @@ _KINDS: dict[str, Operation] = {
 def to_blocks(change: FileChange) -> list[dict[str, Any]]:
     """One block per hunk: the hunk's lines on both sides. A new empty file is one block; what has no text has none.
 
-    `oldText` is null only for a file that did not exist or a hunk with no old side. Bytes that are not UTF-8 become
-    U+FFFD, for the wire carries text.
+    `oldText` is null for a file that did not exist and for no other: a hunk without an old side, such as all of what
+    came into an empty file, has the empty text there. Bytes that are not UTF-8 become U+FFFD, for the wire carries
+    text.
     """
     meta: dict[str, Any] = {"kind": change.operation}
     if change.old_path is not None:
@@ -43,8 +44,8 @@ def to_blocks(change: FileChange) -> list[dict[str, Any]]:
         {
             "type": "diff",
             "path": path,
-            "oldText": _text(change, hunk, old=True) if hunk.old_lines and change.operation != "add" else None,
-            "newText": _text(change, hunk, old=False) if hunk.new_lines else "",
+            "oldText": None if change.operation == "add" else _text(change, hunk, old=True),
+            "newText": _text(change, hunk, old=False),
             "_meta": meta,
         }
         for hunk in change.hunks
@@ -120,6 +121,9 @@ def _change(path: str, pairs: list[Pair], meta: Mapping[str, object], provenance
 
 
 def _text(change: FileChange, hunk: Hunk, *, old: bool) -> str:
+    """Of one side; empty where it has no lines."""
+    if not (hunk.old_lines if old else hunk.new_lines):
+        return ""
     other = "+" if old else "-"
     text = "\n".join(line[1:] for line in hunk.lines if line[0] != other)
     if not ends_unfinished(hunk, change.before if old else change.after, old=old):

@@ -53,7 +53,7 @@ async def test_what_a_change_is_follows_from_what_was_there(place: Place) -> Non
     assert (kinds(overwrite), diffs(overwrite["content"])) == (["modify"], [("a\nb\nc\n", "a\nB\nc\n")])
     assert overwrite["content"][0]["path"] == str(place.workspace / "a.txt")  # absolute, and nothing but the diff
     assert len(overwrite["content"]) == 1
-    assert (kinds(empty), [new for _, new in diffs(empty["content"])]) == (["modify"], ["x\n"])
+    assert (kinds(empty), diffs(empty["content"])) == (["modify"], [("", "x\n")])
     [(old, new)] = diffs(removal["content"])
     assert old.splitlines() == [*new.splitlines()[:3], "l7", *new.splitlines()[3:]]
     assert (gone["kind"], kinds(gone), diffs(gone["content"])) == ("delete", ["delete"], [("x\n", "")])

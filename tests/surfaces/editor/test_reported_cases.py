@@ -16,7 +16,7 @@ from redline.gateway.archive import Archive
 from redline.sessions.events import Event
 from redline.transcript.fold import Transcript
 from redline.transcript.rows import TurnEndRow
-from surfaces.editor.editor_client import Held, Place, allow, call, diffs, make_place, said, until
+from surfaces.editor.editor_client import Held, Place, allow, call, choosing, diffs, make_place, said, until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -330,3 +330,63 @@ async def test_what_a_foreign_agent_replays_of_a_loaded_session_is_not_told_besi
     after = await events(place, session)
     assert (after[: len(log)], [one.type for one in after[len(log) :]]) == (log, ["session/state", "session/closed"])
     assert totals(after) == [[("a.txt", 0, 1)]]
+
+
+@pytest.mark.parametrize("foreign", [True, False])
+async def test_an_empty_file_is_no_missing_one_in_proposal_question_and_result(place: Place, foreign: bool) -> None:
+    """C39."""
+    (place.workspace / "a.txt").write_text("")
+    told = block("", "x\n")
+    ask = {"ask": {"toolCallId": "e", "title": "Write a.txt", "kind": "edit", "content": [told]}}
+    steps = [begins(content=[told]), ask, {"write": "a.txt", "text": "x\n"}, goes_on(status="completed")]
+    own = [{"call": [call("read", path="a.txt"), call("write", path="a.txt", content="x\n")]}, {"text": "Done."}]
+    arguments = puppet(place, steps) if foreign else ["--model", place.script(own)]
+    async with place.editor(*arguments) as editor:
+        editor.serve["session/request_permission"] = choosing([True])
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        live = editor.held[session].calls
+        sent = [*editor.updates, *(one["params"]["toolCall"] for one in editor.asked)]
+        blocks = [found for one in sent if "toolCallId" in one and (found := diffs(one.get("content", ())))]
+        assert len(blocks) >= 3
+        assert all(one == [("", "x\n")] for one in blocks)
+        assert (await loaded(editor, place, session)).calls == live
+
+
+async def test_a_link_is_no_text_file(place: Place) -> None:
+    (place.workspace / "old").symlink_to("/usr")
+    steps = [{"call": [call("bash", command="ln -s /etc new; rm old")]}, {"text": "Done."}]
+    async with place.editor("--model", place.script(steps), "--approval", "all") as editor:
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        live = editor.held[session].calls
+        text = "".join(said(one["content"]) for one in live.values())
+        assert f"{place.workspace / 'new'}: it is a symbolic link." in text
+        assert f"{place.workspace / 'old'}: it was a symbolic link." in text
+        assert (await loaded(editor, place, session)).calls == live
+
+
+async def test_what_is_no_change_of_a_call_stays_readable_beside_its_change(place: Place) -> None:
+    """A4, C33: a block of an unknown kind, and the lines of a patch of a file that is gone."""
+    (place.workspace / "a.txt").write_text("one\n")
+    future = {"type": "future", "x": 1}
+    words = {"type": "content", "content": {"type": "text", "text": "ok"}}
+    patch = "--- a/gone.py\n+++ b/gone.py\n@@ -7,2 +7,2 @@\n x\n-a\n+b\n"
+    steps = [
+        begins("p", rawOutput={"diff": patch}), goes_on("p", status="completed"),
+        begins(), {"write": "a.txt", "text": "ONE\n"},
+        goes_on(status="completed", content=[words, future, block("one\n", "ONE\n")]),
+        begins("f"), goes_on("f", status="failed", content=[words, future, block("no\n", "NO\n")]),
+    ]  # fmt: skip
+    async with place.editor(*puppet(place, steps)) as editor:
+        session = await editor.new(place.workspace)
+        await editor.prompt(session)
+        live = editor.held[session].calls
+        claimed, edited, failed = live.values()
+        assert diffs(claimed["content"]) == []
+        assert "not found as a change on the disk:" in said(claimed["content"])
+        assert "\n-a\n+b\n" in said(claimed["content"])
+        assert [one["type"] for one in edited["content"]] == ["diff", "future"]
+        assert (diffs(failed["content"]), future in failed["content"]) == ([], True)
+        assert "-no\n+NO\n" in said(failed["content"]).partition("Not applied:")[2]
+        assert (await loaded(editor, place, session)).calls == live

@@ -35,6 +35,8 @@ _UNDONE = {
 }
 _AS_SENT = ("name", "rawInput", "rawOutput")
 """What a foreign agent says of a call that is passed on as it is."""
+_BLOCKS = ("content", "diff", "terminal")
+"""The kinds of a call's content that the protocol has."""
 _RAW = frozenset({"read", "search", "execute", "fetch"})
 """Kinds whose output is text of files and programs, not Markdown."""
 
@@ -142,10 +144,14 @@ def _further(row: ToolRow, stored: Stored) -> Fields:
 def _outcome(row: ToolRow, *, terminals: bool, stored: Stored) -> list[dict[str, Any]]:
     view = row.result_view
     notes = [*_taken_back(row), *(words.block(warning) for warning in row.warnings)]
+    own, unknown = _own_blocks(row, stored)
     if row.status not in ("completed", "applied"):
-        return [*_unfinished(row), *notes]
-    if "content" in row.raw and not row.changes and isinstance(row.raw["content"], list):
-        return [*whole(row.raw["content"], stored), *notes]
+        return [*_unfinished(row), *unknown, *notes]
+    if not row.changes:
+        notes = [*_claimed(row), *notes]
+        if len(unknown) < len(own):  # all of them: only beside a diff or a terminal the known ones are told otherwise
+            return [*own, *notes]
+    notes = [*unknown, *notes]
     if isinstance(view, TerminalResult):
         if terminals and is_terminal(row):
             output = _terminal(row)
@@ -161,6 +167,20 @@ def _outcome(row: ToolRow, *, terminals: bool, stored: Stored) -> list[dict[str,
     return [*content, *words.shown(row.changes), *notes]
 
 
+def _own_blocks(row: ToolRow, stored: Stored) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What a foreign agent's own content holds, as far as the log keeps it as it was; the second: those of it that are
+    of no kind of the protocol."""
+    content = row.raw.get("content")
+    own = whole(content, stored) if isinstance(content, list) else []
+    return own, [one for one in own if not isinstance(one, Mapping) or one.get("type") not in _BLOCKS]
+
+
+def _claimed(row: ToolRow) -> list[dict[str, Any]]:
+    """What a foreign agent reported of a call that ended well, and the disk does not show: words, and no diff block."""
+    patch = "" if row.name else words.patch("Reported by the agent, not found as a change on the disk:", row.proposed)
+    return [words.block(patch)] if patch else []
+
+
 def _unfinished(row: ToolRow) -> list[dict[str, Any]]:
     """Why a call did not come to a good end; diff blocks only of what stands on the disk nevertheless."""
     told = words.told(row.error) if row.error is not None else ""
@@ -170,11 +190,11 @@ def _unfinished(row: ToolRow) -> list[dict[str, Any]]:
         told = "\n\n".join(part for part in (told, words.plain(said)) if part)
     blocks = [words.block(told or _UNDONE.get(row.status, "Failed."))]
     if row.changes:
-        return [*blocks, words.block("This much of it is on the disk:"), *words.shown(row.changes)]
-    if row.status in ("rejected", "cancelled", "failed", "interrupted"):
-        proposal = words.not_applied(row.proposed)
-        blocks += [words.block(proposal)] if proposal else []
-    return blocks
+        blocks += [words.block("This much of it is on the disk:"), *words.shown(row.changes)]
+    landed = {change.path for change in row.changes}
+    label = "Its outcome is unknown, not counted as applied:" if row.status == "unknown" else "Not applied:"
+    patch = words.patch(label, [change for change in row.proposed if change.path not in landed])
+    return [*blocks, words.block(patch)] if patch else blocks
 
 
 def _terminal(row: ToolRow) -> list[dict[str, Any]]:

@@ -81,6 +81,8 @@ def beside(change: FileChange, *, diffs: bool, noted: bool) -> str:
     if change.operation == "move":
         said.append(f"moved from {change.old_path}")
     said += [_FACTS[fact] for fact in change.facts]
+    if change.file_type == "symlink" and change.old_type is None:  # what looks like its text is where it leads
+        said.append(f"it {'was' if change.operation == 'delete' else 'is'} a symbolic link")
     missing = None if noted else missing_basis(change)
     if missing:
         said.append(missing)
@@ -93,7 +95,8 @@ def beside(change: FileChange, *, diffs: bool, noted: bool) -> str:
     return f"{change.path}: {'; '.join(said)}." if said else ""
 
 
-def not_applied(changes: Sequence[FileChange]) -> str:
-    """A proposal that came to nothing, readable and never to be taken for a change."""
-    patch = "\n".join(unified(change) for change in changes)
-    return f"Not applied:\n\n{fenced(patch, 'diff')}" if patch.strip() else ""
+def patch(label: str, changes: Sequence[FileChange]) -> str:
+    """What is not on the disk, readable and never to be taken for a change. `label`: what became of it. Empty: there is
+    nothing to show."""
+    text = "\n".join(unified(change) for change in changes)
+    return f"{label}\n\n{fenced(text, 'diff')}" if text.strip() else ""
