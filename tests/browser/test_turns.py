@@ -248,6 +248,37 @@ class TestPermissions:
         expect(question).to_contain_text("set -e …")
 
 
+class TestTheListOfSessions:
+    def test_says_which_session_runs_and_which_waits_for_an_answer(
+        self, visit: Callable[..., Visitor], house: House
+    ) -> None:
+        visitor = visit()
+        page = visitor.page
+        steps = [step("", READ), step("", EDIT), step("Done.")]
+        asks = visitor.begin(house.workspace({"shop.py": CODE}), house.script(steps), "Edit.")
+        page.locator("[data-part=permission][data-outcome=open]").wait_for()
+        talks = visitor.begin(house.workspace(), house.script([step("word " * 2000)], delay=0.05, piece=5), "Talk.")
+        visitor.open_empty(asks)
+        entry = page.locator("[data-part=session-list] a")
+        asking, running = (entry.and_(page.locator(f'[data-session="{one}"]')) for one in (asks, talks))
+        expect(asking).to_contain_text("waiting for your answer")
+        expect(running).to_contain_text("running")
+        page.locator("[data-part=permission] [data-option=reject]").click()
+        expect(asking).not_to_contain_text("waiting")
+        expect(asking).not_to_contain_text("running")
+        visitor.ask("POST", f"/api/sessions/{talks}/cancel")
+        expect(running).not_to_contain_text("running")
+
+    def test_makes_the_page_no_taller_than_its_window(self, visit: Callable[..., Visitor], house: House) -> None:
+        for _ in range(25):
+            story = Story(house.workspace())
+            story.call("edit", [shapes.edit(story.workspace)])
+            house.written(story.end().events, story.workspace)
+        visitor = visit()
+        expect(visitor.page.locator("[data-part=session-list] a").nth(24)).to_be_attached()
+        assert visitor.page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
 class TestARunningTurn:
     def test_can_be_stopped_and_ends_as_stopped(self, visit: Callable[..., Visitor], house: House) -> None:
         workspace = house.workspace()

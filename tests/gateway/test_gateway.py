@@ -176,6 +176,26 @@ async def test_listeners_hear_of_what_every_process_does(made: Parlour) -> None:
         leave()
 
 
+async def test_the_list_says_what_a_session_is_doing(made: Parlour) -> None:
+    steps = [step("", call("write", path="a.txt", content="one")), step("Done.")]
+    async with gateway(made) as house:
+        room = await house.start(made.workspace, "", made.script(steps), source="c")
+
+        async def doing() -> str:
+            ((listed, *_), _) = await house.sessions()
+            return listed.doing
+
+        assert await doing() == ""
+        room.attach(Screen(answer=never))
+        turn = await room.submit("Write.", source="c")
+        await until(lambda: room.doing == "asking")
+        assert await doing() == "asking"
+        (question,) = [row for row in room.rows if row.kind == "permission"]
+        room.answer(question.request, "allow_once", "c")
+        await turn
+        assert await doing() == ""
+
+
 @pytest.mark.parametrize("name", ["/" + "x" * 300, "~nobody-of-that-name", "/a\0b", "relative", "", "/nowhere"])
 async def test_what_can_be_no_folder_is_told_of_any_name(made: Parlour, name: str) -> None:
     async with gateway(made) as house:

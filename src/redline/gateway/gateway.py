@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from redline.gateway.room import Room, Runs
+from redline.gateway.room import Doing, Room, Runs
 from redline.gateway.roster import GatewayError
 from redline.sessions.store import StoreError, Summary
 
@@ -43,6 +43,8 @@ class Listed:
 
     summary: Summary
     runs: Runs
+    doing: Doing = ""
+    """Empty also where nobody here has opened what another process runs."""
 
 
 class Gateway:
@@ -156,7 +158,11 @@ class Gateway:
             raise GatewayError("STOPPING", "Redline is stopping.", "Start it again, then go on.")
 
     def _listed(self, summaries: Sequence[Summary]) -> list[Listed]:
-        return [Listed(summary, self._runs(summary.session)) for summary in summaries]
+        return [self._as_listed(summary) for summary in summaries]
+
+    def _as_listed(self, summary: Summary) -> Listed:
+        room = self._rooms.get(summary.session)
+        return Listed(summary, self._runs(summary.session), "" if room is None else room.doing)
 
     def _runs(self, session: str) -> Runs:
         room = self._rooms.get(session)

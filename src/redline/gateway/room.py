@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 Runs = Literal["here", "elsewhere", "nobody"]
+Doing = Literal["", "running", "asking"]
 
 
 class Room(View):
@@ -82,6 +83,14 @@ class Room(View):
         if self._conversation is not None or self._borrowed:
             return "here"
         return "elsewhere" if self._archive.is_running(self.session) else "nobody"
+
+    @property
+    def doing(self) -> Doing:
+        """A turn runs, or waits for somebody to answer its question; empty: neither."""
+        if not self.state.running or self.runs == "nobody":
+            return ""
+        asks = any(row.kind == "permission" and row.outcome is None for row in self.rows)
+        return "asking" if asks else "running"
 
     @property
     def waiting(self) -> int:

@@ -100,7 +100,7 @@ function Header({ session }: { session: OpenSession | null }): VNode {
                 {approvals[state.approval] ?? visible(state.approval)}
               </span>
             )}
-            {state.running && <span class="running">{t.sessions.running}</span>}
+            {state.running && <span class="running">{t.sessions.doing.running}</span>}
           </p>
         )}
       </div>

@@ -112,6 +112,7 @@ function SessionLink({ session }: { session: SessionSummary }): VNode {
   const t = messages().sessions;
   const here = current.value?.id === session.session;
   const counts = session.added + session.removed > 0 ? session : null;
+  const doing = session.doing !== "" ? t.doing[session.doing] : session.runs === "elsewhere" ? t.elsewhere : "";
   const folder = session.workspace.replace(/\/+$/, "").split("/").at(-1) || session.workspace;
   return (
     <a
@@ -120,12 +121,14 @@ function SessionLink({ session }: { session: SessionSummary }): VNode {
       aria-current={here ? "page" : undefined}
       data-session={session.session}
       data-runs={session.runs}
+      data-doing={session.doing}
       title={visible(session.workspace)}
       onClick={() => {
         drawer.value = false;
       }}
     >
       <span class="session-title">{session.title === "" ? t.untitled : <Foreign text={session.title} />}</span>
+      {doing !== "" && <span class={`session-doing ${session.doing || "elsewhere"}`}>{doing}</span>}
       <span class="session-facts">
         <Foreign text={session.agent} />
         <span aria-hidden="true">·</span>
@@ -134,6 +137,7 @@ function SessionLink({ session }: { session: SessionSummary }): VNode {
         <time dateTime={new Date(session.updated_at).toISOString()}>{formatWhen(session.updated_at, Date.now())}</time>
         {counts !== null && (
           <span class="session-counts" title={t.edited}>
+            <span class="visually-hidden">{t.edited}: </span>
             <Counts counts={{ added: counts.added, removed: counts.removed, bound: boundOf(counts) }} />
           </span>
         )}

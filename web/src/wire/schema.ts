@@ -1172,6 +1172,12 @@ export interface components {
              * @enum {string}
              */
             runs: "here" | "elsewhere" | "nobody";
+            /**
+             * Doing
+             * @description A turn runs, or waits for an answer to its question. Empty: neither, or another process runs it unseen here.
+             * @enum {string}
+             */
+            doing: "" | "running" | "asking";
         };
         /**
          * Side

@@ -49,6 +49,7 @@ def summary(listed: Listed) -> wire.SessionSummary:
         exact=one.exact,
         at_least=one.at_least,
         runs=listed.runs,
+        doing=listed.doing,
     )
 
 

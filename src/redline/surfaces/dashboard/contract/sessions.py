@@ -10,6 +10,7 @@ from redline.surfaces.dashboard.contract.changes import Wire
 from redline.surfaces.dashboard.contract.rows import Row
 
 Runs = Literal["here", "elsewhere", "nobody"]
+Doing = Literal["", "running", "asking"]
 
 
 class SessionState(Wire):
@@ -49,6 +50,8 @@ class SessionSummary(Wire):
     at_least: bool
     """The counts are lower bounds (≥)."""
     runs: Runs
+    doing: Doing
+    """A turn runs, or waits for an answer to its question. Empty: neither, or another process runs it unseen here."""
 
 
 class SessionPage(Wire):
