@@ -8,7 +8,17 @@ import pytest
 
 from redline.changes.compare import blob_id
 from redline.workspace import survey
+from redline.workspace.known import LastChanges
+from redline.workspace.survey import Found
 from sighted import BOTH, SESSION, Sighted, ready, said
+
+
+def logged(*found: Found) -> LastChanges:
+    """As the log tells of changes after the snapshot was kept."""
+    known = LastChanges()
+    for one in found:
+        known.add(one.change)
+    return known
 
 
 async def test_named_paths_are_told_at_once_and_not_again(seen: Sighted) -> None:
@@ -137,7 +147,37 @@ async def test_what_the_log_has_is_not_told_again_after_a_crash(seen: Sighted) -
     seen.write("a", b"two\n")
     seen.sh("rm b")
     found = (await seen.observer.sweep()).found  # recorded, and killed before `keep`
-    await seen.begin(known={one.change.path: one.change for one in found})
+    await seen.begin(known=logged(*found))
+    assert seen.first.found == []
+
+
+@pytest.mark.parametrize(("at", "told"), [(6, []), (7, []), (8, ["modify"])])
+async def test_of_what_is_told_up_to_the_last_keep_the_snapshot_is_right_and_of_the_rest_the_log(
+    seen: Sighted, at: int, told: list[str]
+) -> None:
+    """The log tells one change of a file; then its user makes another, which is where a turn begins."""
+    seen.write("a", b"one\n")
+    await ready(seen)
+    seen.write("a", b"two\n")
+    [found] = (await seen.observer.sweep()).found
+    seen.write("a", b"two\nthe user's\n")
+    await seen.observer.sweep()
+    await seen.observer.keep(7)
+    known = LastChanges()
+    known.add(found.change, at)
+    await seen.begin(known=known)
+    assert [one.change.operation for one in seen.first.found] == told
+    assert seen.observer.told == 7
+
+
+async def test_what_redline_itself_did_is_kept_without_another_look(seen: Sighted) -> None:
+    seen.write("a", b"one\n")
+    await ready(seen)
+    path = seen.write("a", b"two\n")
+    seen.store.put(SESSION, b"two\n")
+    seen.observer.accept(path, blob_id(b"two\n"))
+    await seen.observer.keep(7)
+    await seen.begin()
     assert seen.first.found == []
 
 
@@ -149,7 +189,7 @@ async def test_nor_is_a_link_that_had_become_something_else(seen: Sighted, comma
     await ready(seen)
     seen.sh(command)
     found = (await seen.observer.sweep()).found  # recorded, and killed before `keep`
-    await seen.begin(known={one.change.path: one.change for one in found})
+    await seen.begin(known=logged(*found))
     assert seen.first.found == []
 
 
@@ -167,7 +207,7 @@ async def test_bytes_of_a_change_that_was_told_at_once_are_kept_by_the_next_look
     seen.write("b", b"two of b\n")
     [later] = await seen.observer.look(["b"])  # recorded, and killed at once
     assert seen.store.get(SESSION, blob_id(b"two of b\n")) is None
-    await seen.begin(known={one.change.path: one.change for one in (found, later)})
+    await seen.begin(known=logged(found, later))
     assert seen.first.found == []
     seen.check(later)
 

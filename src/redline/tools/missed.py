@@ -23,14 +23,18 @@ if TYPE_CHECKING:
 async def look_for_missed(log: SessionLog, observer: Observer, turn: int, landed: Sequence[FileChange]) -> Missed:
     """Look at the whole workspace, where an earlier process has done so. `landed`: what is about to be told of calls.
     Whoever has logged what was missed has the observer keep that. Raises `StoreError`."""
-    known = LastChanges()
+    known, start = LastChanges(), 0
     async for event in log.events():
         known.take(event)
+        if event.type == "turn/started" and event.data.get("turn") == turn:
+            start = event.seq
     for change in landed:
         known.add(change)
-    sweep = await observer.resume(known.by_path)
+    sweep = await observer.resume(known)
     if sweep is None:
         return Missed()
+    if 0 < observer.told < start:
+        return Missed()  # nobody had looked when the turn began: what was changed before it is not known from the rest
     if sweep.limited is not None:
         limit = sweep.limited
         notice = {"level": "warning", "code": limit.code, "message": limit.message, "remedy": limit.remedy}

@@ -184,7 +184,7 @@ class _Closing:
             rest = [change for change in missed.changes if change not in told]
             await record_found(self._log, rest, max(turns), durable=True)
         if observer is not None and turns:
-            await observer.keep()
+            await observer.keep(self._log.seq)
         return closed
 
     def _told(self, key: CallKey) -> list[FileChange]:

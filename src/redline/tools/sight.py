@@ -112,7 +112,7 @@ class Sight:
         try:
             async for event in self._log.events():
                 known.take(event)
-            sweep = await self._observer.start(self._progress, known=known.by_path)
+            sweep = await self._observer.start(self._progress, known=known)
         except Exception:
             _log.exception("the first look at the workspace failed")
             return
@@ -158,7 +158,7 @@ class Sight:
 
     async def _keep(self) -> None:
         try:
-            await self._observer.keep()
+            await self._observer.keep(self._log.seq)
         except Exception:
             _log.exception("the snapshot of the workspace was not kept")
 

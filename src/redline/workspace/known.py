@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from redline.changes.codec import from_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from redline.changes.record import FileChange
     from redline.sessions.events import Event
 
 _WITH_CHANGES = ("tool/result", "tool/update", "workspace/changed", "change/reverted")
 _ON_DISK = ("result", "observed")
+_LATEST = sys.maxsize
 
 
 @dataclass(slots=True)
@@ -20,6 +24,7 @@ class LastChanges:
     """By path, the last change of each file that landed. Feed it the events in their order."""
 
     by_path: dict[str, FileChange] = field(default_factory=dict)
+    _told: dict[str, int] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
         changes = event.data.get("changes")
@@ -31,11 +36,15 @@ class LastChanges:
             except (ValueError, TypeError):  # one that cannot be read says nothing
                 continue
             if change.provenance in _ON_DISK:
-                self.add(change)
+                self.add(change, event.seq)
 
-    def add(self, change: FileChange) -> None:
-        """One that landed."""
+    def add(self, change: FileChange, seq: int = _LATEST) -> None:
+        """One that landed. `seq`: of the event that tells it; later than all, if none does so far."""
         if change.old_path is not None:
             gone = replace(change, path=change.old_path, old_path=None, operation="delete", hunks=(), after=None)
-            self.by_path[change.old_path] = gone
-        self.by_path[change.path] = change
+            self.by_path[change.old_path], self._told[change.old_path] = gone, seq
+        self.by_path[change.path], self._told[change.path] = change, seq
+
+    def after(self, seq: int) -> Mapping[str, FileChange]:
+        """Those of `by_path` that are told by later events than this one."""
+        return {path: change for path, change in self.by_path.items() if self._told[path] > seq}

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from redline.changes.record import FileChange
     from redline.sessions.redaction import Redactor
+    from redline.workspace.known import LastChanges
     from redline.workspace.state import State
     from redline.workspace.store import ByteStore
 
@@ -72,7 +72,7 @@ class Lookout:
     # The first look of a process.
 
     def start(
-        self, progress: Callable[[int, int], None] | None, known: Mapping[str, FileChange]
+        self, progress: Callable[[int, int], None] | None, known: LastChanges
     ) -> tuple[list[Found], Limit | None]:
         """Never raises for what the disk gets wrong."""
         try:
@@ -87,7 +87,7 @@ class Lookout:
             self.limited = bounds.failed(error)
         return [], self.limited or (None if self._is_new else bounds.SNAPSHOT_LOST)
 
-    def resume(self, known: Mapping[str, FileChange]) -> tuple[list[Found], Limit | None] | None:
+    def resume(self, known: LastChanges) -> tuple[list[Found], Limit | None] | None:
         """As `start`; None: there is nothing to take up. Raises OSError, BytesError."""
         if self._is_new or not self._snapshot.load():
             return None
@@ -152,9 +152,10 @@ class Lookout:
         if progress is not None:
             progress(len(candidates), len(candidates))
 
-    def _correct(self, known: Mapping[str, FileChange]) -> None:
-        """Where the log holds later changes than the snapshot, the log is right."""
-        for name, change in known.items():
+    def _correct(self, known: LastChanges) -> None:
+        """Where the log holds later changes than the snapshot, the log is right. Of all others the snapshot is: it may
+        hold what the user has made of a file since."""
+        for name, change in known.after(self._snapshot.told).items():
             path = self.key(name)
             entry = self._snapshot.entries.get(path)
             is_link = entry is not None and index_file.mode_of(entry) == index_file.SYMLINK
@@ -253,10 +254,16 @@ class Lookout:
     def begin_turn(self) -> None:
         self._since = time.time_ns() - _TICK_NS
 
-    def keep(self) -> None:
+    def keep(self, told: int) -> None:
         self._survey.keep_rest()
+        self._own.settle(self._snapshot)
         if self.limited is None and self._snapshot.swept_at:
+            self._snapshot.told = told
             self._snapshot.save()
+
+    @property
+    def told(self) -> int:
+        return self._snapshot.told
 
     # What Redline itself does.
 
@@ -402,6 +409,11 @@ class _OwnChanges:
         """A look begins: what was accepted so far is what the snapshot holds."""
         with self._lock:
             self._touched = set(self._running)
+            self._take(snapshot)
+
+    def settle(self, snapshot: Snapshot) -> None:
+        """Let the snapshot hold what was accepted so far. Between looks."""
+        with self._lock:
             self._take(snapshot)
 
     def without(self, differences: list[Difference], snapshot: Snapshot) -> list[Difference]:

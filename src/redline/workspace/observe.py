@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from redline.workspace import bounds
 from redline.workspace.bounds import Limit, Limits
+from redline.workspace.known import LastChanges
 from redline.workspace.lookout import Lookout, Stopped
 from redline.workspace.store import BytesError
 from redline.workspace.survey import Found as Found
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from redline.changes.record import FileChange
     from redline.sessions.redaction import Redactor
     from redline.workspace.store import ByteStore
 
@@ -66,13 +66,13 @@ class Observer:
         self,
         progress: Callable[[int, int], None] | None = None,
         *,
-        known: Mapping[str, FileChange] | None = None,
+        known: LastChanges | None = None,
     ) -> Sweep:
         """Take the first snapshot, or take up the last one and find what changed since. Once, before all else.
 
-        `progress(done, total)` is called from a thread while files are read. `known`: by path, the last change of each
-        file that the log holds; where a killed process had saved less than it logged, the log is right. Cancelling
-        stops the reading.
+        `progress(done, total)` is called from a thread while files are read. `known`: the last change of each file that
+        the log holds; where a killed process had saved less than it logged, the log is right. Cancelling stops the
+        reading.
         """
 
         def begin() -> Sweep:
@@ -80,11 +80,11 @@ class Observer:
                 lookout = self._made()
             except (OSError, BytesError) as error:
                 return Sweep([], bounds.failed(error))
-            return Sweep(*lookout.start(progress, known or {}))
+            return Sweep(*lookout.start(progress, known or LastChanges()))
 
         return await self._alone(begin)
 
-    async def resume(self, known: Mapping[str, FileChange]) -> Sweep | None:
+    async def resume(self, known: LastChanges) -> Sweep | None:
         """As `start`, where an earlier process has left a snapshot; None: it has not, and none is taken."""
 
         def begin() -> Sweep | None:
@@ -123,9 +123,15 @@ class Observer:
         """What changed in the whole workspace since it was last looked at, except what git ignores."""
         return await self._with(lambda lookout: Sweep(*lookout.sweep()), Sweep([]))
 
-    async def keep(self) -> None:
-        """Save the snapshot: what was found so far has been recorded."""
-        await self._with(Lookout.keep, None)
+    async def keep(self, told: int = 0) -> None:
+        """Save the snapshot: what was found so far has been recorded. `told`: the last event of the log by now. What it
+        and those before it tell is in the snapshot, which also holds what was made of those files since. 0: unknown."""
+        await self._with(lambda lookout: lookout.keep(told), None)
+
+    @property
+    def told(self) -> int:
+        """The last event of the log when the snapshot was saved; 0: unknown, or there is none."""
+        return self._lookout.told if self._lookout is not None else 0
 
     def announce(self, path: str | os.PathLike[str]) -> None:
         """Redline itself is about to change the file at `path` (links followed): no sweep judges it until `accept` or

@@ -73,6 +73,8 @@ class Snapshot:
         """Files outside the workspace that calls have named, by absolute path."""
         self.swept_at = 0
         """When the last comparison began, in ns since 1970; 0: never."""
+        self.told = 0
+        """The last event of the log when it was saved: it holds what that and all before it tell; 0: nobody said."""
         self.borrowed: BorrowedObjects | None = None
         """The user's object store that blobs are read from."""
         self._bytes_kept = bytes_kept
@@ -168,6 +170,7 @@ class Snapshot:
             self.apart = _entries_of(state["apart"])
             self.outside = _entries_of(state["outside"])
             self.swept_at = int(state["swept_at"])
+            self.told = int(state.get("told", 0))
             self.borrowed = None if state["objects"] is None else BorrowedObjects(_place(state["objects"]))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, index_file.IndexFormatError):
             return False
@@ -180,6 +183,7 @@ class Snapshot:
             "version": _VERSION,
             "root": os.fsdecode(self.root),
             "swept_at": self.swept_at,
+            "told": self.told,
             "objects": None if self.borrowed is None else self.borrowed.place,
             "ahead": {os.fsdecode(path): _hex(self._entries.get(path)) for path in self._ahead or ()},
             "large": {os.fsdecode(path): signature for path, signature in self.large.items()},

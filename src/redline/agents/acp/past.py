@@ -10,7 +10,6 @@ from redline.agents.acp.link import Choices
 from redline.workspace.known import LastChanges
 
 if TYPE_CHECKING:
-    from redline.changes.record import FileChange
     from redline.sessions.events import Event
     from redline.sessions.log import SessionLog
 
@@ -25,9 +24,9 @@ class Past:
     _last: LastChanges = field(default_factory=LastChanges)
 
     @property
-    def changes(self) -> Mapping[str, FileChange]:
-        """By path, the last change of each file."""
-        return self._last.by_path
+    def changes(self) -> LastChanges:
+        """The last change of each file."""
+        return self._last
 
     @classmethod
     async def read(cls, log: SessionLog) -> Past:
