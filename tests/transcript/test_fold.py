@@ -306,6 +306,16 @@ class TestUndo:
         assert isinstance(first, RevertRow)
         assert first.reverted
 
+    def test_of_a_hunk_names_the_hunk_and_leaves_the_call_standing_until_that_is_undone(self) -> None:
+        log = self.log()
+        took = [{"turn": 1, "call": "c1", "seq": 3, "index": 1, "hunk": 2}]
+        log.add(
+            "change/reverted", call="u1", of=[], took=took, changes=as_json([change("b.py", b"2\n", b"1\n")])
+        )  # fmt: skip
+        assert (only(log).reverted_paths, only(log).reverted_hunks) == ((), (("/w/b.py", 2),))
+        self.undo(log, "u2", "u1", "b.py")
+        assert only(log).reverted_hunks == ()
+
     def test_what_was_found_in_the_turn_is_marked_with_it_and_the_mark_is_lifted(self) -> None:
         log = self.log()
         log.add(

@@ -79,6 +79,7 @@ export function tool(more: Partial<ToolRow> = {}): ToolRow {
     permission: null,
     reverted: false,
     reverted_paths: [],
+    reverted_hunks: [],
     has_raw: false,
     ...more,
   };

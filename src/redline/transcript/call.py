@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from redline.transcript.fields import Data
     from redline.transcript.presenters import Views
 
+_AS_SAID = ("rawOutput", "_meta", "name", "content", "further", "kind", "locations")
+"""What the notes on a foreign agent's call hold of its own words."""
 _KINDS: frozenset[str] = frozenset(get_args(Kind))
 _ON_DISK = ("result", "observed")
 _RANK: Mapping[str, int] = {"proposed": 0, "running": 1, "unknown": 2, "interrupted": 3}
@@ -72,6 +74,8 @@ class Call:
     output: str = ""
     reverted: set[str] = field(default_factory=set)
     """Paths of its changes that a standing undo took back."""
+    reverted_hunks: set[tuple[str, int]] = field(default_factory=set)
+    """Path and number, from 1, of single hunks that a standing undo took back."""
 
     @property
     def id(self) -> str:
@@ -243,11 +247,12 @@ class Call:
             raw={} if self.name else self._raw(),
             reverted=bool(changes) and len(reverted) == len(changes),
             reverted_paths=reverted,
+            reverted_hunks=tuple(sorted(self.reverted_hunks)),
         )
 
     def _raw(self) -> dict[str, Any]:
         meta = self.meta if isinstance(self.meta, Mapping) else {}
-        raw = {name: meta[name] for name in ("rawOutput", "_meta", "name", "content", "further") if name in meta}
+        raw = {name: meta[name] for name in _AS_SAID if name in meta}
         if raw.get("content") == "text":  # one text, which stands in the result
             raw["content"] = [{"type": "content", "content": dict(block)} for block in self.content]
         said = {"title": self.title, "rawInput": self.arguments, "locations": [dict(one) for one in self.places]}

@@ -315,7 +315,13 @@ class Transcript:
         call = fields.text(data, "call")
         changes, _ = fields.changes(data, "changes")
         of = tuple((fields.number(item, "turn"), fields.text(item, "call")) for item in fields.mappings(data, "of"))
-        row = RevertRow(**self._head(event, f"revert:{turn}:{call}", turn), call=call, of=of, changes=joined(changes))
+        hunks = tuple(
+            (fields.number(item, "turn"), fields.text(item, "call"), fields.number(item, "hunk"))
+            for item in fields.mappings(data, "took")
+            if fields.number(item, "hunk") > 0
+        )
+        head = self._head(event, f"revert:{turn}:{call}", turn)
+        row = RevertRow(**head, call=call, of=of, changes=joined(changes), hunks=hunks)
         self._land(turn, row.id, changes)
         marked = self._mark(event, row, taken_back=True, seen=frozenset((row.id,)))
         return [self._put(row), *marked, *self._resummed(event, turn)]
@@ -337,6 +343,11 @@ class Transcript:
             own = {change.path for change in call.changes if {change.path, change.old_path} & paths}
             call.reverted = call.reverted | own if taken_back else call.reverted - own
             changed.append(self._call_row(event, call))
+        for turn, name, hunk in undo.hunks:
+            if (call := self._calls.get((turn, name))) is not None:
+                part = {(change.path, hunk) for change in call.changes if {change.path, change.old_path} & paths}
+                call.reverted_hunks = call.reverted_hunks | part if taken_back else call.reverted_hunks - part
+                changed.append(self._call_row(event, call))
         return changed
 
     def _mark_found(self, event: Event, turn: int, paths: set[str], *, taken_back: bool) -> list[AnyRow]:

@@ -115,6 +115,8 @@ class ToolRow(Row):
     """All of its changes were taken back by a later undo (and that undo still stands)."""
     reverted_paths: Sequence[str] = ()
     """Of its changes, the paths that were taken back: all of them, or a part."""
+    reverted_hunks: Sequence[tuple[str, int]] = ()
+    """Path and number, from 1, of the hunks that were taken back by themselves, while their change stands."""
     kind: Literal["tool"] = "tool"
 
     @property
@@ -132,6 +134,8 @@ class RevertRow(Row):
     changes: Sequence[FileChange]
     reverted: bool = False
     """This undo was itself undone."""
+    hunks: Sequence[tuple[int, str, int]] = ()
+    """Turn, call and number, from 1, of each hunk that was taken back by itself."""
     kind: Literal["revert"] = "revert"
 
 

@@ -10,7 +10,7 @@ import { keeping, useReading } from "../transcript/reading.js";
 import type { Change } from "../wire/rows.js";
 import { Counts } from "./Counts.js";
 import { countsOf, fileForm, sumOf } from "./change.js";
-import { FileBody, FileLine, StandingWord, Warnings } from "./FileLine.js";
+import { FileBody, FileLine, PartsUndone, StandingWord, Warnings } from "./FileLine.js";
 import { type CardPlan, type CardStart, isOnDisk, isShownAsDone, standingIn } from "./form.js";
 
 interface CardProps {
@@ -162,6 +162,7 @@ function FileCard({
         </span>
       </div>
       <Warnings change={change} />
+      {standing === "partial" && <PartsUndone change={change} hunks={plan.hunks.get(change.path) ?? []} />}
       <Collapse open={open}>{() => <FileBody change={change} />}</Collapse>
     </div>
   );

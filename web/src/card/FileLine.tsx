@@ -7,6 +7,7 @@ import type { Change } from "../wire/rows.js";
 import { Counts } from "./Counts.js";
 import { basename, countsOf, type Fact, factsOf, fileForm } from "./change.js";
 import { isOnDisk, isShownAsDone, type Standing } from "./form.js";
+import { nameOfHunk } from "./hunks.js";
 
 /** Verb, name, counts, facts and standing: all that one line says of a change. */
 export function FileLine({
@@ -94,6 +95,19 @@ export function whyEmpty(change: Change): string {
   if (change.truncated) return shown === "" ? t.cutWhole : `${t.cutWhole} ${shown}`;
   if (change.operation === "add" && change.after?.size === 0) return t.emptyFile;
   return t.noLines;
+}
+
+/** The hunks of a change that were taken back by themselves. */
+export function PartsUndone({ change, hunks }: { change: Change; hunks: readonly number[] }): VNode | null {
+  const t = messages();
+  const parts = hunks.map((at) => change.hunks[at - 1]).filter((hunk) => hunk !== undefined);
+  if (parts.length === 0) return null;
+  return (
+    <p class="part-undone" data-part="part-undone">
+      <Icon name="undo" />
+      {t.undo.undonePart}: {parts.map(nameOfHunk).join("; ")}
+    </p>
+  );
 }
 
 export function Warnings({ change }: { change: Change }): VNode | null {

@@ -139,6 +139,7 @@ export const en = {
     applied: "applied",
     landed: "on disk, although the call did not end well",
     reverted: "undone",
+    partial: "partly undone",
     proposed: "proposed, not applied",
     running: "running, not applied yet",
     failed: "failed, not applied",
@@ -273,6 +274,7 @@ export const en = {
     stale: "The file has changed since this was shown, so nothing was undone.",
     again: "Look again",
     hunkChoice: "Which part",
+    undonePart: "Undone",
     hunkAt: (line: number, removed: number, added: number) => `Line ${n(line)}: −${n(removed)} +${n(added)}`,
   },
   panel: {

@@ -139,6 +139,7 @@ export const zh: Messages = {
     applied: "已应用",
     landed: "已写入磁盘，但调用未正常结束",
     reverted: "已撤销",
+    partial: "部分已撤销",
     proposed: "已提议，未应用",
     running: "运行中，尚未应用",
     failed: "失败，未应用",
@@ -266,6 +267,7 @@ export const zh: Messages = {
     stale: "显示之后文件已改变，因此没有撤销。",
     again: "重新查看",
     hunkChoice: "哪一处",
+    undonePart: "已撤销",
     hunkAt: (line, removed, added) => `第 ${n(line)} 行：−${n(removed)} +${n(added)}`,
   },
   panel: {

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Dialog } from "../app/Dialog.js";
 import { ProblemNote } from "../app/ProblemNote.js";
 import { FileBody, FileLine, Warnings } from "../card/FileLine.js";
+import { nameOfHunk } from "../card/hunks.js";
 import { messages } from "../i18n/language.js";
 import { said } from "../i18n/said.js";
 import { type UndoWish, undoWish } from "../panel/target.js";
@@ -80,11 +81,7 @@ function Preview({ session, wish, close }: { session: OpenSession; wish: UndoWis
             <option value="">{t.undo.file}</option>
             {hunks.map((one, at) => (
               <option key={at} value={at + 1}>
-                {t.undo.hunkAt(
-                  one.new_start,
-                  one.lines.filter((line) => line.startsWith("-")).length,
-                  one.lines.filter((line) => line.startsWith("+")).length,
-                )}
+                {nameOfHunk(one)}
               </option>
             ))}
           </select>

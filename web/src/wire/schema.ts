@@ -886,6 +886,19 @@ export interface components {
             title: string;
         };
         /**
+         * PartUndone
+         * @description A hunk that was taken back by itself.
+         */
+        PartUndone: {
+            /** Path */
+            path: string;
+            /**
+             * Hunk
+             * @description From 1.
+             */
+            hunk: number;
+        };
+        /**
          * PermissionRow
          * @description A request that waits for an answer (`outcome` null, while its turn runs) or got one.
          */
@@ -1395,6 +1408,11 @@ export interface components {
             /** Reverted Paths */
             reverted_paths: string[];
             /**
+             * Reverted Hunks
+             * @description Of changes that stand otherwise.
+             */
+            reverted_hunks: components["schemas"]["PartUndone"][];
+            /**
              * Has Raw
              * @description `GET …/row` has what the foreign agent sent.
              */
@@ -1676,6 +1694,7 @@ export type NetTotal = components['schemas']['NetTotal'];
 export type NewSession = components['schemas']['NewSession'];
 export type NoticeRow = components['schemas']['NoticeRow'];
 export type OtherRow = components['schemas']['OtherRow'];
+export type PartUndone = components['schemas']['PartUndone'];
 export type PermissionRow = components['schemas']['PermissionRow'];
 export type PlanEntry = components['schemas']['PlanEntry'];
 export type PlanRow = components['schemas']['PlanRow'];

@@ -18,7 +18,7 @@ describe("what an undo took back", () => {
 
   it.each([
     [[], ["applied", "applied"], "applied"],
-    [["/w/b"], ["applied", "reverted"], "applied"],
+    [["/w/b"], ["applied", "reverted"], "partial"],
     [["/w/a", "/w/b"], ["reverted", "reverted"], "reverted"],
   ] as const)("looks undone on a card of what was found: %j", (reverted, each, whole) => {
     const plan = cardOfFound(found(["/w/a", "/w/b"], [...reverted]));
@@ -83,7 +83,22 @@ describe("the cards of a call", () => {
     const [card] = cardsOf(row);
     expect(card?.changes).toHaveLength(2);
     expect([...(card?.reverted ?? [])]).toEqual(["/w/b"]);
+    expect(card?.standing).toBe("partial");
     expect(cardsOf({ ...row, reverted: true })[0]?.standing).toBe("reverted");
+  });
+
+  it("say of a change whose hunks were taken back one by one that a part is undone, until all of it is", () => {
+    const hunk = { old_start: 1, old_lines: 1, new_start: 1, new_lines: 1, lines: ["-a", "+b"] };
+    const row = tool({
+      status: "applied",
+      changes: [change({ path: "/w/a", hunks: [hunk, { ...hunk, old_start: 9, new_start: 9 }] })],
+      reverted_hunks: [{ path: "/w/a", hunk: 2 }],
+    });
+    const [card] = cardsOf(row);
+    expect(card?.standing).toBe("partial");
+    expect(card?.hunks.get("/w/a")).toEqual([2]);
+    const both = [...row.reverted_hunks, { path: "/w/a", hunk: 1 }];
+    expect(cardsOf({ ...row, reverted_hunks: both })[0]?.standing).toBe("reverted");
   });
 });
 

@@ -59,6 +59,7 @@ def shown_call(place: Place, row: ToolRow, *, whole: bool) -> wire.ToolRow:
         permission=row.permission,
         reverted=row.reverted,
         reverted_paths=texts(row.reverted_paths),
+        reverted_hunks=[wire.PartUndone(path=text(path), hunk=hunk) for path, hunk in row.reverted_hunks],
         has_raw=bool(row.raw),
     )
 

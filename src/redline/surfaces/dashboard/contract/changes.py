@@ -124,6 +124,14 @@ class Location(Wire):
     line: int | None
 
 
+class PartUndone(Wire):
+    """A hunk that was taken back by itself."""
+
+    path: str
+    hunk: int
+    """From 1."""
+
+
 class Called(Wire):
     turn: int
     call: str

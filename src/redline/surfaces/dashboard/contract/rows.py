@@ -12,6 +12,7 @@ from redline.surfaces.dashboard.contract.changes import (
     Change,
     Location,
     NetTotal,
+    PartUndone,
     Problem,
     Wire,
 )
@@ -81,6 +82,8 @@ class ToolRow(RowHead):
     reverted: bool
     """All of its changes were taken back."""
     reverted_paths: list[str]
+    reverted_hunks: list[PartUndone]
+    """Of changes that stand otherwise."""
     has_raw: bool
     """`GET …/row` has what the foreign agent sent."""
 
