@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from redline.agents.agent import Agent, AgentFactory, ObservingAgent, Stop
 from redline.agents.markers import neutralised
@@ -20,7 +22,7 @@ from redline.transcript.fold import Transcript
 from redline.workspace.store import BytesError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from redline.files.seam import Files
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _TITLE_LIMIT = 80
+ATTACHED = "attached"
+"""The key beside a block of a prompt that was made of a file which the user gave: the file's name."""
 _DRAIN_SECONDS = 5.0
 
 CANCELLED = Stop("cancelled", "CANCELLED", "The turn was stopped.", "Say what to do instead, or “continue”.")
@@ -207,7 +211,7 @@ class Conversation:
         stop = CANCELLED
         try:
             await log.append("user/message", {"turn": turn, "content": blocks})
-            await self._name_session(turn, blocks)
+            await self._name_session(blocks)
             stop = await self._ask_agent(turn, blocks, text)
         finally:
             await asyncio.shield(self._end(turn, stop))
@@ -260,11 +264,10 @@ class Conversation:
         await log.append("agent/started", {"name": self._agent.name, "model": self._agent.model})
         await log.append("session/state", {"modes": {"approval": self.permissions.approval}})
 
-    async def _name_session(self, turn: int, blocks: Sequence[Mapping[str, Any]]) -> None:
-        if self.transcript.state.title or turn != 1:
+    async def _name_session(self, blocks: Sequence[Mapping[str, Any]]) -> None:
+        if self.transcript.state.title:
             return
-        text = next((str(block["text"]) for block in blocks if block.get("type") == "text"), "")
-        title = " ".join(text.split())
+        title = _title(blocks)
         if len(title) > _TITLE_LIMIT:
             title = title[: _TITLE_LIMIT - 1].rstrip() + "…"
         if title:
@@ -302,3 +305,16 @@ class Conversation:
             await self.notice("SURFACE_FAULT", message, "The log holds everything: redline show draws it again.")
         except (StoreError, GateError):
             _log.exception("A notice could not be kept")
+
+
+def _title(blocks: Sequence[Mapping[str, Any]]) -> str:
+    """What the user has typed first, else the name of the first file that was given; empty: there is neither."""
+    typed = [str(one.get("text", "")) for one in blocks if one.get("type") == "text" and ATTACHED not in one]
+    given = [str(one.get(ATTACHED) or one.get("name") or _address(one).rpartition("/")[2]) for one in blocks]
+    return next((title for title in (" ".join(text.split()) for text in [*typed, *given]) if title), "")
+
+
+def _address(block: Mapping[str, Any]) -> str:
+    """Of a file that a foreign agent is given as it was sent."""
+    resource = block.get("resource")
+    return unquote(str(resource.get("uri", ""))) if isinstance(resource, Mapping) else ""

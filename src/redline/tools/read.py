@@ -83,7 +83,8 @@ class Read(Tool[ReadArguments]):
         if result.is_error or path is None or offset is None or shown is None or total is None:
             return None
         whole = offset == 1 and shown == total
-        part = f"{total} lines" if whole else f"lines {offset} to {offset + shown - 1} of {total}"
+        all_of_it = "1 line" if total == 1 else f"{total} lines"
+        part = all_of_it if whole else f"lines {offset} to {offset + shown - 1} of {total}"
         return GenericResult(f"Read {path} ({part})", result.content)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from surfaces.editor.editor_client import ZED, Held, Place, Refused, allow, call, diffs, make_place, said, until
+from surfaces.editor.test_proxied import puppet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -275,21 +276,56 @@ async def test_the_mode_says_how_approvals_are_given(place: Place) -> None:
 
 async def test_images_files_and_links_reach_the_model_and_come_back_on_a_load(place: Place) -> None:
     picture = base64.b64encode(b"\x89PNG not really").decode()
-    prompt = [
+    beside: dict[str, Any] = {"annotations": {"priority": 0.5, "audience": ["user"]}, "_meta": {"a": [1]}, "odd": None}
+    binary = base64.b64encode(b"\0\1").decode()
+    plain: list[dict[str, Any]] = [
         {"type": "text", "text": "Look at these."},
         {"type": "image", "data": picture, "mimeType": "image/png"},
         {"type": "resource", "resource": {"uri": "file:///x/notes.md", "mimeType": "text/markdown", "text": "# Notes"}},
+        {"type": "resource", "resource": {"uri": "file:///x/i.png", "mimeType": "image/png", "blob": picture}},
+        {"type": "resource", "resource": {"uri": "file:///x/b.bin", "blob": binary, "_meta": {"b": 2}}},
         {"type": "resource_link", "uri": "file:///x/code.py", "name": "code.py"},
     ]
+    further = {"uri": "file:///x", "size": 5, "title": "T", "description": "D"}
+    prompt = [*plain, *({**one, **beside, **(further if "resource" not in one else {})} for one in plain)]
     async with place.editor("--model", place.script([{"text": "Seen."}])) as editor:
         session = await editor.new(place.workspace)
         await editor.ask("session/prompt", sessionId=session, prompt=prompt)
         await editor.ask("session/load", sessionId=session, cwd=str(place.workspace), mcpServers=[])
         back = [one["content"] for one in editor.updates if one["sessionUpdate"] == "user_message_chunk"]
         assert back == prompt
+        assert editor.held[session].title == "Look at these."
         audio = {"type": "audio", "data": "", "mimeType": "audio/wav"}
         with pytest.raises(Refused, match=r"prompt\[0\] of type 'audio'"):
             await editor.ask("session/prompt", sessionId=session, prompt=[audio])
+
+
+@pytest.mark.parametrize(
+    ("first", "title"),
+    [
+        ([{"type": "text", "text": " \n"}], "Second."),
+        ([{"type": "image", "data": "", "mimeType": "image/png"}], "Second."),
+        ([{"type": "resource", "resource": {"uri": "file:///x/a%20b.txt", "text": "```\nemb"}}], "a b.txt"),
+        ([{"type": "resource", "resource": {"uri": "file:///x/b.bin", "blob": "AA=="}}], "b.bin"),
+        ([{"type": "resource_link", "uri": "file:///x/c.py", "name": "c.py"}], "c.py"),
+        (
+            [{"type": "resource_link", "uri": "file:///x/c.py", "name": "c.py"}, {"type": "text", "text": "Look."}],
+            "Look.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("foreign", [True, False])
+async def test_a_session_is_named_by_what_was_typed_or_by_what_was_given(
+    place: Place, first: list[dict[str, Any]], title: str, foreign: bool
+) -> None:
+    turn = [{"text": "Seen."}]
+    arguments = puppet(place, [], [], []) if foreign else ["--model", place.script(turn, turn, turn)]
+    async with place.editor(*arguments) as editor:
+        session = await editor.new(place.workspace)
+        for prompt in (first, [{"type": "text", "text": "Second."}], [{"type": "text", "text": "Third."}]):
+            await editor.ask("session/prompt", sessionId=session, prompt=prompt)
+        [listed] = (await editor.ask("session/list"))["sessions"]
+        assert listed["title"] == title
 
 
 async def test_bad_messages_get_a_clear_error_and_stop_nothing(place: Place) -> None:

@@ -56,7 +56,9 @@ class McpTool(Tool[McpArguments]):
         try:
             answer = await self._server.direct_call_tool(self._remote, arguments.model_dump())
         except Exception as fault:
-            raise ToolError("MCP", f"{self._remote}: {fault}", "See what the server itself says about it.") from fault
+            said = str(fault).rstrip() or type(fault).__name__
+            said = said if said.endswith((".", "!", "?")) else f"{said}."
+            raise ToolError("MCP", f"{self._remote}: {said}", "See what the server itself says about it.") from fault
         return _blocks(answer)
 
 

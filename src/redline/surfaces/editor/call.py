@@ -56,12 +56,14 @@ def begun(row: ToolRow, workspace: str, *, terminals: bool, stored: Stored) -> F
         shown["locations"] = _of_changes(view.changes)
     elif isinstance(view, TerminalCall):
         shown["content"] = _terminal(row) if terminals else _running(row, view)
-        shown["locations"] = whole(list(row.raw.get("locations", ())), stored)
+        shown["locations"] = _places(row, stored)
     else:
         output = [words.block(_said(row, row.output))] if row.output else []
         shown["content"] = output or _contents(row, view.content)
         own = [_location(one.path, one.line, workspace) for one in view.locations]
-        shown["locations"] = own if row.name else whole(list(row.raw.get("locations", ())), stored)
+        shown["locations"] = own if row.name else _places(row, stored)
+    if not isinstance(view, DiffCall):
+        shown["kind"] = _own_kind(row) or shown["kind"]
     shown.update((name, whole(row.raw[name], stored)) for name in _AS_SENT if name in row.raw)
     return {**_further(row, stored), **_full(shown)}
 
@@ -73,10 +75,10 @@ def ended(row: ToolRow, workspace: str, *, terminals: bool, stored: Stored) -> F
     title = getattr(view, "title", None)
     shown: Fields = {
         "title": words.line(title) if title else first["title"],
-        "kind": first["kind"],
+        "kind": _own_kind(row) or first["kind"],
         "status": _STATUSES.get(row.status, "failed"),
         "content": _outcome(row, terminals=terminals, stored=stored),
-        "locations": _of_changes(row.changes) or first["locations"],
+        "locations": _of_changes(row.changes) or _places(row, stored) or first["locations"],
     }
     # Only now: before its end a call may still turn out to have a proposal, which says more than its arguments.
     if isinstance(row.call_view, GenericCall) and row.call_view.raw_input is not None:
@@ -128,6 +130,18 @@ def kind_of(row: ToolRow) -> str:
     if operations == {"delete"}:
         return "delete"
     return "move" if operations == {"move"} else "edit"
+
+
+def _own_kind(row: ToolRow) -> str:
+    """What a foreign agent says of the kind of a call that changed nothing; empty: no more than we do."""
+    kind = row.raw.get("kind")
+    return kind if isinstance(kind, str) and not row.changes else ""
+
+
+def _places(row: ToolRow, stored: Stored) -> list[Any]:
+    """Those that a foreign agent gives of its call."""
+    places = whole(row.raw.get("locations", []), stored)
+    return places if isinstance(places, list) else []
 
 
 def _taken_back(row: ToolRow | FoundRow) -> list[dict[str, Any]]:
