@@ -35,6 +35,10 @@ async def test_meta_says_what_was_shown(bench):
     assert done.call_view == GenericCall("Read a.py (lines 3 to 6)", "read", locations=[Location("a.py", 3)])
     assert isinstance(done.view, GenericResult)
     assert done.view.title == "Read a.py (lines 3 to 6 of 10)"
+    for count, said in ((0, "0 lines"), (1, "1 line"), (2, "2 lines")):
+        bench.put("b.py", "x\n" * count)
+        done = await bench.call("read", path="b.py")
+        assert done.view.title == f"Read b.py ({said})"
 
 
 async def test_a_long_file_stops_at_the_line_limit_and_says_where_to_go_on(bench):
