@@ -245,7 +245,7 @@ async def test_requests_and_turns_that_were_open_are_closed(bench: RunnerBench) 
     recovery = await recovered(again)
     assert (recovery.permissions, recovery.turns) == (["r1"], [3])
     answered = await again.last("permission/answered")
-    assert (answered["outcome"], answered["request"], answered["by"]) == ("cancelled", "r1", "recovery")
+    assert (answered["outcome"], answered["request"], answered["by"]) == ("cancelled", "r1", "the end of the turn")
     await again.store.close()
 
 

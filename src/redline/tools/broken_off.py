@@ -26,6 +26,11 @@ UNSURE = {
     "message": "This call broke off, or its end could not be recorded; what it was about may be on the disk.",
     "remedy": "Look at the files before going on.",
 }
+NEVER_ALLOWED = {
+    "code": "NOT_ALLOWED",
+    "message": "This call was never allowed, so it did not run: its turn broke off before anybody had said yes.",
+    "remedy": "Ask for it again if it is still wanted.",
+}
 _READ_LIMIT = 4 << 20
 _CHANGES = ("edit", "delete", "move")
 

@@ -129,7 +129,7 @@ class _Closing:
                 "call": data.get("call", ""),
                 "request": request,
                 "outcome": "cancelled",
-                "by": "recovery",
+                "by": "the end of the turn",
             }
             await self._log.append("permission/answered", answer)
         return list(self._found.asked)
@@ -139,18 +139,20 @@ class _Closing:
         judged = await self._all_judged((turn, call))
         changes = await self._on_disk(judged)
         status = _status(opened, [verdict for _, verdict in judged], changes)
+        idle = not judged and self._found.never_allowed(opened)
+        said = broken_off.NEVER_ALLOWED["message"] if idle else _told(status, judged, changes)
         result: dict[str, Any] = {
             "turn": turn,
             "call": call,
             "name": opened.get("name", ""),
             "kind": opened.get("kind", "other"),
             "status": status,
-            "content": [text_block(_told(status, judged, changes))],
+            "content": [text_block(said)],
             "changes": [to_json(change) for change in changes],
-            "warnings": [broken_off.READ],
+            "warnings": [] if idle else [broken_off.READ],
         }
         if status != "completed":
-            result["error"] = _error(status)
+            result["error"] = broken_off.NEVER_ALLOWED if idle else _error(status)
         seen = _seen(judged)
         if seen:
             result["seen"] = seen_entries(seen)
@@ -175,7 +177,10 @@ class _Closing:
             new = [*done[key], *given.get(key, ())]
             status = broken_off.status(one, [*before[key], *new], missed)
             result = broken_off.result(one, status, self._found.told.get(key, ()), new, missed)
-            if status != "completed":
+            untouched = status == "interrupted" and missed.looked and not (before[key] or new)
+            if untouched and self._found.never_allowed(one):
+                result["error"], result["warnings"] = broken_off.NEVER_ALLOWED, []
+            elif status != "completed":
                 result["error"] = broken_off.UNSURE if status == "unknown" else _error(status)
             await self._log.append("tool/result", result, durable=True)
             closed.append(ClosedCall(*key, status, [*before[key], *new]))

@@ -30,6 +30,10 @@ class Unfinished:
     """All of them, of closed calls as well: what a later one found tells how an earlier one ended."""
     asked: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """Requests without an answer."""
+    refused: set[CallKey] = field(default_factory=set)
+    """Calls that were said no to, or whose question was withdrawn."""
+    allowed: set[CallKey] = field(default_factory=set)
+    """Calls that somebody, or a rule, has said yes to."""
 
     @classmethod
     async def of(cls, log: SessionLog) -> Unfinished:
@@ -58,6 +62,17 @@ class Unfinished:
                 opened.append({"turn": key[0], "call": key[1], "name": "", "kind": "edit"})
                 self.calls[key] = opened[-1]
         return opened
+
+    def never_allowed(self, opened: Mapping[str, Any]) -> bool:
+        """An open call was asked about, or waited to be, since questions are put one after the other; and nobody said
+        yes. A call of ours has then not run."""
+        key = call_key(opened)
+        if key in self.allowed:
+            return False
+        waiting = {call_key(data) for data in self.asked.values()}
+        asks = bool(opened.get("proposed")) or opened.get("kind") == "execute"
+        behind = bool(waiting) and bool(opened.get("name")) and asks
+        return key in waiting or key in self.refused or behind
 
     def open_undos(self) -> dict[CallKey, list[Intent]]:
         """The intents of each undo that broke off."""
@@ -100,6 +115,8 @@ class Unfinished:
                 self.asked[str(data.get("request"))] = data
             case "permission/answered":
                 self.asked.pop(str(data.get("request")), None)
+                said_yes = str(data.get("outcome")).startswith("allow")
+                (self.allowed if said_yes else self.refused).add(call_key(data))
 
 
 def _resolved(before: list[FileChange | None], changes: object) -> list[FileChange | None]:
