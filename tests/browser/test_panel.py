@@ -287,7 +287,7 @@ class TestUndo:
         file = visitor.file("long.py").first
         expect(file).to_have_attribute("data-standing", "partial")
         expect(file.locator("[data-part=standing]")).to_have_text("partly undone")
-        changed = LONG.split("\n").index("value_40 = 40") + 1
+        changed = (workspace / "long.py").read_text().split("\n").index("value_40 = 40") + 1
         expect(file.locator("[data-part=part-undone]")).to_have_text(f"Undone: Line {changed}: −1 +1")
 
     def test_of_the_turn_takes_all_of_it_back_and_can_itself_be_undone(self, long: tuple[Visitor, Path]) -> None:

@@ -55,7 +55,7 @@ def net_of(
     if not items:
         raise GatewayError("NO_CHANGE", "The file is as it was at first.", "Look at the single changes.")
     item = items[-1]
-    masked = as_logged(item.change, item.before, item.after, redactor)
+    masked = as_logged(item.change, item.before, item.after, redactor, limit=SHOWN_LIMIT)
     return wire.NetChange(change=shown_change(place, masked, whole=True), sides=_sides(item, redactor))
 
 

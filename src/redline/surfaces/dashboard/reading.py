@@ -122,7 +122,7 @@ async def image(house: Served, session: Session, blob: Annotated[str, Query(patt
 
 @router.get("/sessions/{session}/files")
 async def files(house: Served, session: Session) -> wire.TouchedFiles:
-    """The files that the session changed, net."""
+    """The files that the session changed, those too that it left as they were."""
     room = await house.gateway.open(session)
     changes = await room.landed()
     return wire.TouchedFiles(files=await asyncio.to_thread(touched_files, changes, place_of(room)))

@@ -12,6 +12,7 @@ from redline.sessions.secret_files import is_secret_file
 from redline.surfaces.dashboard import contract as wire
 from redline.surfaces.dashboard.changes import shown_total
 from redline.transcript.ends import net_files
+from redline.transcript.rows import NetTotal
 from redline.transcript.totals import net_totals
 
 if TYPE_CHECKING:
@@ -27,15 +28,38 @@ _KEY_LIMIT = 2**18
 
 
 def touched_files(changes: Sequence[FileChange], place: Place) -> list[wire.TouchedFile]:
-    """Those whose first and last state differ. Blocks: reads the files."""
-    last = {net.path: net.last for net in net_files(changes)}
-    found = []
-    for total in net_totals(changes):
-        state = last[total.path]
-        now = _on_disk(Path(total.path), state.side, exists=state.exists)
-        secret = _is_secret(total.path)
-        found.append(wire.TouchedFile(net=shown_total(place, total), on_disk=now, secret=secret))
-    return found
+    """Those whose first and last state differ, and those that were changed and are left as they were; not what was
+    there at neither end. Sorted by path. Blocks: reads the files."""
+    nets = net_files(changes)
+    last = {net.path: (net.last.side, net.last.exists) for net in nets}
+    found = [_touched(place, total, last[total.path], as_before=False) for total in net_totals(changes)]
+    told = last.keys() | {net.old_path for net in nets}
+    for path, change in _left(changes).items():
+        if path not in told:
+            nothing = NetTotal(path=path, operation="modify", added=0, removed=0, file_type=change.file_type)
+            found.append(_touched(place, nothing, (change.after, True), as_before=True))
+    return sorted(found, key=lambda one: one.net.path)
+
+
+def _left(changes: Sequence[FileChange]) -> dict[str, FileChange]:
+    """Of each file that is there after all changes, the last one of it."""
+    left: dict[str, FileChange] = {}
+    for change in changes:
+        for path in (change.old_path, change.path):
+            left.pop(path or "", None)
+        if change.operation != "delete":
+            left[change.path] = change
+    return left
+
+
+def _touched(place: Place, total: NetTotal, left: tuple[Side | None, bool], *, as_before: bool) -> wire.TouchedFile:
+    side, exists = left
+    return wire.TouchedFile(
+        net=shown_total(place, total),
+        on_disk=_on_disk(Path(total.path), side, exists=exists),
+        as_before=as_before,
+        secret=_is_secret(total.path),
+    )
 
 
 def _is_secret(path: str) -> bool:
