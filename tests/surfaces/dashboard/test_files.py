@@ -52,6 +52,36 @@ def apply(place: Path, patch: bytes) -> None:
     subprocess.run(["git", "apply", "-"], cwd=place, input=patch, check=True)
 
 
+async def test_a_file_that_was_changed_back_is_listed_as_before(free: House) -> None:
+    (free.workspace / "f.txt").write_bytes(BEFORE)
+    session = await worked(
+        free,
+        step("", call("read", path="{workspace}/f.txt")),
+        step("", edit("line 3\n", "line three\n"), call("write", path="{workspace}/new.txt", content="new\n")),
+        step("", edit("line three\n", "line 3\n")),
+        step("Done."),
+    )
+    files = (await free.get(f"sessions/{session}/files"))["files"]
+    found = {one["net"]["name"]: (one["as_before"], one["on_disk"], one["net"]["added"]) for one in files}
+    assert found == {"f.txt": (True, "same", 0), "new.txt": (False, "same", 1)}
+
+
+async def test_what_is_too_large_for_the_log_is_shown_from_the_kept_bytes(free: House) -> None:
+    line = b"word " * 400_000
+    (free.workspace / "f.txt").write_bytes(line + b"before\n")
+    command = "sed -i s/before/after/ f.txt"
+    session = await worked(free, step("", call("bash", command=command)), step("Done."))
+    rows = (await free.get(f"sessions/{session}/rows"))["rows"]
+    row = next(one for one in rows if one.get("changes"))
+    assert row["changes"][0]["truncated"]
+    path = row["changes"][0]["path"]
+    whole = (await free.get(f"sessions/{session}/row", row=row["id"]))["row"]["changes"][0]
+    net = (await free.get(f"sessions/{session}/net", path=path, turn=1))["change"]
+    for change in (whole, net):
+        assert not change["truncated"]
+        assert [line[-7:] for line in change["hunks"][0]["lines"]] == [" before", "d after"]
+
+
 async def patch(house: House, session: str, **query: Any) -> bytes:
     answer = await house.client.get(f"/api/sessions/{session}/patch", params=query)
     assert answer.status_code == 200, answer.text

@@ -82,9 +82,21 @@ function Touched({ session, file, look }: { session: string; file: TouchedFile; 
   const change = live?.change ?? null;
   const secret = file.secret || problem?.code === "SECRET_FILE";
   const state = secret ? "secret" : problem !== null ? "failed" : live?.state;
-  const words = { same: t.stillThere, changed: t.changedSince, missing: t.missing, unknown: t.unknown };
+  const words = {
+    same: file.as_before ? t.asBefore : t.stillThere,
+    changed: t.changedSince,
+    missing: t.missing,
+    unknown: t.unknown,
+  };
   return (
-    <div class="touched" data-path={net.path} data-git={state} data-on-disk={file.on_disk} data-open={open}>
+    <div
+      class="touched"
+      data-path={net.path}
+      data-git={state}
+      data-on-disk={file.on_disk}
+      data-as-before={file.as_before}
+      data-open={open}
+    >
       <button
         type="button"
         class="card-toggle"
@@ -101,7 +113,7 @@ function Touched({ session, file, look }: { session: string; file: TouchedFile; 
             <PathText path={net.name} />
           </span>
           <Counts counts={countsOfTotal(net, false)} />
-          <Diffstat counts={countsOfTotal(net, false)} />
+          {!file.as_before && <Diffstat counts={countsOfTotal(net, false)} />}
         </span>
       </button>
       <p class="touched-facts">

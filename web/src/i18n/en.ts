@@ -313,6 +313,7 @@ export const en = {
       failed: "git could not say",
       secret: "a file of secrets: not shown here",
     },
+    asBefore: "as before: changed, and changed back",
     stillThere: "the agent’s change is still on disk",
     changedSince: "changed on disk since the agent’s change",
     missing: "not on disk any more",

@@ -306,6 +306,7 @@ export const zh: Messages = {
       failed: "git 无法给出结果",
       secret: "机密文件，此处不显示",
     },
+    asBefore: "与之前相同：改动后又改回",
     stillThere: "代理的修改仍在磁盘上",
     changedSince: "代理修改之后，磁盘上又有变化",
     missing: "磁盘上已不存在",

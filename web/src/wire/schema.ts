@@ -218,7 +218,7 @@ export interface paths {
         };
         /**
          * Files
-         * @description The files that the session changed, net.
+         * @description The files that the session changed, those too that it left as they were.
          */
         get: operations["files_api_sessions__session__files_get"];
         put?: never;
@@ -1427,6 +1427,11 @@ export interface components {
              * @enum {string}
              */
             on_disk: "same" | "changed" | "missing" | "unknown";
+            /**
+             * As Before
+             * @description It was changed, and is left as it was at first: `net` has nothing to count.
+             */
+            as_before: boolean;
             /**
              * Secret
              * @description The file is one of secrets: `GET /api/file-diff` refuses it.

@@ -44,6 +44,8 @@ class TouchedFile(Wire):
     net: NetTotal
     on_disk: Literal["same", "changed", "missing", "unknown"]
     """Whether what the agent left is what is there now."""
+    as_before: bool
+    """It was changed, and is left as it was at first: `net` has nothing to count."""
     secret: bool
     """The file is one of secrets: `GET /api/file-diff` refuses it."""
 
