@@ -102,6 +102,7 @@ async def chats(config: Config, gateway: Gateway, names: Collection[str]) -> Asy
 async def _stay(name: str, config: Config, gateway: Gateway, places: Places, tried: asyncio.Future[None]) -> None:
     """`tried` ends with the first attempt: well, or with what a person has to mend."""
     seconds = 1.0
+    was_there = False
     while True:
         try:
             async with _surface(name, config, gateway, places) as surface:
@@ -113,11 +114,14 @@ async def _stay(name: str, config: Config, gateway: Gateway, places: Places, tri
                         file=sys.stderr,
                     )
                 _over(tried)
+                was_there = True
                 await surface.stay()
             _log.warning("%s is not heard any more; it is connected anew", _TITLES[name])
         except GatewayError as error:
             _over(tried, error)
             _log.error("%s: %s", _TITLES[name], error)
+            if was_there:
+                _say(f"{_TITLES[name]} is not heard any more. {error.message} {error.remedy}".rstrip())
             return
         except Exception as fault:
             _log.warning("%s cannot be reached", _TITLES[name], exc_info=fault)
@@ -126,6 +130,10 @@ async def _stay(name: str, config: Config, gateway: Gateway, places: Places, tri
             _over(tried)
         await asyncio.sleep(seconds)
         seconds = min(seconds * 2, _LONGEST_BACK_OFF)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _over(tried: asyncio.Future[None], error: GatewayError | None = None) -> None:
@@ -170,4 +178,5 @@ def rules(settings: ChatConfig) -> Rules:
         agent=settings.agent,
         setting=Setting(settings.changes, settings.change_limit, settings.turn_limit),
         answer_seconds=settings.answer_minutes * 60,
+        tell=_say,
     )

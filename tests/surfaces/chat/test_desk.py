@@ -146,7 +146,7 @@ async def test_a_change_too_long_for_a_message_is_a_file_before_the_buttons(tmp_
         assert kinds == [Message, File, Message]
         (file,) = channel.files()
         assert file.content.count(b"\n+line ") == 3000
-        assert "3000 lines in 1 place: all of it is in the attached file." in channel.said()
+        assert "3000 lines in 1 place, too long for a message." in channel.said()
         await at.desks[0].pressed(token, "reject", ADA)
 
 
@@ -295,7 +295,7 @@ async def test_a_change_too_large_for_the_log_is_whole_in_its_file_before_the_bu
         await desk.heard(HERE, "write it", ADA)
         await until(channel.buttons)
         (asked,) = channel.files()
-        assert "all of it is in the attached file." in channel.said()
+        assert ", too long for a message." in channel.said()
         _applies(at, asked, before, _LARGE)
         await desk.pressed(channel.buttons()[0].token, "allow_once", ADA)
         await _turn_over(channel)

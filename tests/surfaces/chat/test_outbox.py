@@ -17,7 +17,7 @@ from redline.surfaces.chat.outbox import Outbox
 from redline.surfaces.chat.paginate import Measure, paginate
 from redline.surfaces.chat.parts import Buttons, Choice, File, Message, Page, Part, Text
 from redline.surfaces.chat.places import Begun, Places
-from redline.surfaces.chat.platform import Place, Refused, Wait
+from redline.surfaces.chat.platform import Barred, Place, Refused, Wait
 from redline.surfaces.telegram.calls import TelegramCalls
 from surfaces.chat.channel import Channel
 from surfaces.chat.readback import PLATFORMS
@@ -276,8 +276,8 @@ def test_a_file_that_is_refused_is_named_and_the_turn_goes_on(tmp_path: Path) ->
         outbox.show(_begun(), _says(*parts), urgent=True)
         await outbox.settled()
         assert channel.files() == []
-        assert "The chat refused the file a.diff." in channel.said()
-        assert "The chat refused the file b.diff." in channel.said()
+        assert "The chat refused the file a.diff: too large." in channel.said()
+        assert "The chat refused the file b.diff: too large." in channel.said()
         assert channel.count("upload") == 1
         outbox.show(_begun(), _says(*parts, File("c.diff", b"z")), urgent=True, final=True)
         await outbox.settled()
@@ -465,5 +465,60 @@ def test_what_cannot_be_kept_is_not_posted_again_and_again(tmp_path: Path) -> No
         await outbox.settled()
         assert channel.texts() == ["two"]
         await outbox.close()
+
+    in_virtual_time(run())
+
+
+@pytest.mark.parametrize("times", [1, 7, 200], ids=["soon", "after minutes", "after hours"])
+def test_what_the_app_may_not_post_is_told_once_and_posted_as_soon_as_it_may(tmp_path: Path, times: int) -> None:
+    async def run() -> None:
+        told: list[str] = []
+        lost: list[bool] = []
+        places = Places.open(tmp_path)
+        barred: list[BaseException | None] = [Barred("not_in_channel", "docs/slack.md, step 5")] * times
+        channel = Channel(answers=barred)
+        outbox = Outbox(channel, places, "C1", told.append)
+        outbox.show(_begun(), _says(Text("the end")), urgent=True, final=True, lost=lambda: lost.append(True))
+        await asyncio.sleep(7200)
+        assert told == ["Slack refuses to post in C1: not_in_channel; see docs/slack.md, step 5"]
+        if times < 200:
+            assert channel.texts() == ["the end"]
+            assert not lost
+            return
+        assert channel.count() <= 25, "not for ever"
+        assert lost, "nobody is waited for"
+        assert [one.flow for one in places.unfinished("slack")] == ["s1/1"], "nor is it dropped"
+        channel.answers.clear()
+        outbox.show(_begun("s1/2"), _says(Text("another")), urgent=True, final=True)
+        await asyncio.sleep(60)
+        assert sorted(channel.texts()) == ["another", "the end"]
+        assert places.unfinished("slack") == []
+
+    in_virtual_time(run())
+
+
+def test_a_file_that_the_app_may_not_send_is_named_with_the_reason_and_holds_nothing_up(tmp_path: Path) -> None:
+    async def run() -> None:
+        told: list[str] = []
+        channel = Channel(answers=[None, Barred("missing_scope (it needs files:write)")])
+        outbox = Outbox(channel, Places.open(tmp_path), "C1", told.append)
+        asks = Buttons("t", (Choice("allow_once", "Allow"),))
+        outbox.show(_begun(), _says(Text("May it?"), File("a.py.diff", b"x"), asks), urgent=True)
+        await outbox.settled()
+        assert told == ["Slack refuses to take a file in C1: missing_scope (it needs files:write)"]
+        assert "refused the file a.py.diff: missing_scope (it needs files:write)." in channel.said()
+        assert "but in the dashboard" in channel.said()
+        assert not channel.buttons()
+
+    in_virtual_time(run())
+
+
+def test_a_file_waits_for_an_app_that_may_do_nothing_at_all(tmp_path: Path) -> None:
+    async def run() -> None:
+        channel = Channel(answers=[None, Barred("token_revoked", everywhere=True)])
+        outbox = Outbox(channel, Places.open(tmp_path))
+        outbox.show(_begun(), _says(Text("a"), File("a.py.diff", b"x")), urgent=True, final=True)
+        await outbox.settled()
+        assert len(channel.files()) == 1
 
     in_virtual_time(run())

@@ -126,8 +126,8 @@ class TestCards:
         filed = [part.name.partition(".")[0] for part in parts if isinstance(part, File)]
         assert heads[0] == "0"
         assert {*heads, *filed} == {str(number) for number in range(1000)}, "each change is there"
-        assert said(parts).count("All further changes of this turn are in the attached files.") == 1
-        assert f"And {1000 - len(heads)} more changes, in the attached files.\nTurn 1 done" in said(parts)
+        assert said(parts).count("All further changes of this turn are too many for messages.") == 1
+        assert f"And {1000 - len(heads)} more changes, too many for messages.\nTurn 1 done" in said(parts)
 
     @pytest.mark.parametrize("status", ["rejected", "failed"])
     def test_many_changes_that_are_not_applied_do_not_flood_it_and_their_files_say_so(self, status: str) -> None:
@@ -156,7 +156,7 @@ class TestCards:
 
     def test_a_file_of_a_change_that_the_log_cut_does_not_claim_to_be_all_of_it(self) -> None:
         long = shortened(change("a.py", b"", b"".join(b"%d\n" % n for n in range(9000))), 40_000)
-        assert "as much of it as the log keeps is in the attached file" in said(card(long))
+        assert "too long for a message; the log keeps a part of it only." in said(card(long))
         assert "all of it" not in said(card(long))
 
     def test_hidden_characters_are_named_above_a_file_too(self) -> None:
@@ -323,7 +323,7 @@ class TestQuestions:
         if files:
             assert files[0].content.decode().count("\n+line ") == lines
             assert pages.index(files[0]) < len(pages) - 1
-            assert f"{lines} lines in 1 place: all of it is in the attached file." in repr(messages)
+            assert f"{lines} lines in 1 place, too long for a message." in repr(messages)
         else:
             assert rejoined(messages, platform) == cards.hunk_text(of)
 

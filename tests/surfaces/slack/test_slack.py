@@ -272,6 +272,36 @@ async def test_a_token_that_is_revoked_in_a_turn_and_given_back_loses_nothing(tm
         assert len(slack.messages) == 1
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            {"error": "missing_scope", "needed": "chat:write"},
+            "missing_scope (it needs chat:write); see docs/slack.md, step 1",
+        ),
+        ({"error": "not_in_channel"}, "not_in_channel; see docs/slack.md, step 5"),
+        ({"error": "is_archived"}, "is_archived; see docs/slack.md, step 5"),
+        ({"error": "restricted_action"}, "restricted_action; see docs/slack.md, step 5"),
+        ({"error": "channel_not_found"}, "channel_not_found; see docs/slack.md, step 5"),
+        ({"error": "token_revoked"}, "token_revoked; see docs/slack.md, step 2"),
+    ],
+    ids=lambda one: one.get("error") if isinstance(one, dict) else "",
+)  # fmt: skip
+async def test_what_the_app_may_not_post_is_told_in_the_terminal_and_posted_once_it_may(
+    tmp_path: Path, answer: dict[str, str], said: str
+) -> None:
+    told: list[str] = []
+    model = scripted(tmp_path, [step("Done.")])
+    async with fake_slack() as slack, house(tmp_path, model) as at, connected(at, slack, tell=told.append):
+        slack.answers["chat.postMessage"] = [(200, {"ok": False, **answer}, {})] * 2
+        await slack.type("go")
+        for _ in range(2):
+            with contextlib.suppress(AssertionError):
+                await until(lambda: "Turn 1 done" in slack.said())
+        assert "Turn 1 done" in slack.said()
+        assert told == [f"Slack refuses to post in C1: {said}"]
+
+
 async def test_two_people_press_at_once_and_one_answer_counts(tmp_path: Path) -> None:
     async with (
         fake_slack() as slack,

@@ -82,8 +82,9 @@ def bounded(change: FileChange, setting: Setting, said: str, room: int, remark: 
     size = sum(len(line) + 1 for hunk in change.hunks for line in hunk.lines)
     if size <= min(room, setting.change_limit):
         return whole(change, setting, said), size
-    held = "as much of it as the log keeps" if change.truncated else "all of it"
-    summary = Text(f"{count(change)}: {held} is in the attached file.", "quiet")
+    # No word of a file: the chat may refuse it, which is then said below in its place.
+    held = "; the log keeps a part of it only" if change.truncated else ""
+    summary = Text(f"{count(change)}, too long for a message{held}.", "quiet")
     return [*warning(change), Text(said, "strong"), summary, diff_file([change], setting, remark)], 0
 
 
@@ -95,7 +96,7 @@ def several(changes: Sequence[FileChange], setting: Setting, said: Mapping[Opera
     for number, change in enumerate(changes):
         if room <= 0 and number >= HEAD_LIMIT:
             yield from warning(*changes[number:])
-            yield Text(f"And {len(changes) - number} more: all of them are in the attached file.", "strong")
+            yield Text(f"And {len(changes) - number} more, too many for messages.", "strong")
             yield diff_file(changes[number:], full)
             return
         above = head(change, setting, said[change.operation])
@@ -107,7 +108,7 @@ def several(changes: Sequence[FileChange], setting: Setting, said: Mapping[Opera
 def count(change: FileChange) -> str:
     lines = sum(len(hunk.lines) for hunk in change.hunks)
     places = "1 place" if len(change.hunks) == 1 else f"{len(change.hunks)} places"
-    return f"{lines} lines in {places}"
+    return f"{lines} line{'s' * (lines != 1)} in {places}"
 
 
 def diff_file(changes: Sequence[FileChange], setting: Setting, remark: str = "") -> File:

@@ -24,7 +24,7 @@ from redline.transcript.rows import Problem
 from redline.workspace.store import BytesError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from redline.gateway.gateway import Gateway
     from redline.gateway.room import Room
@@ -51,6 +51,8 @@ class Rules:
     setting: Setting = field(default_factory=Setting)
     answer_seconds: float = 3600.0
     """After which a question that nobody answered is a no."""
+    tell: Callable[[str], None] = lambda _line: None
+    """Takes a line for whoever runs Redline, such as that the platform lets it not post in a channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Desk:
         self._platform = platform
         self._gateway = gateway
         self._places = places
-        self.screens = Screens(platform, places, gateway.archive.redactor)
+        self.screens = Screens(platform, places, gateway.archive.redactor, rules.tell)
         self._doors: dict[Place, asyncio.Lock] = {}
         self._told: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from redline.surfaces.chat.cards import short
 from redline.surfaces.chat.parts import Buttons, File, Message, Page, Text
 from redline.surfaces.chat.places import Begun, Post
+from redline.surfaces.visible import visible
 
 _REFUSED = "▲ The chat refused to show a part here. `redline show` has all of it."
 UNSHOWN = Message((Text(_REFUSED, "strong"),))
+_HAVE_IT = "The dashboard and `redline diff` have it."
 _SHORTENED = 700
 """Characters of what a platform refused that it is offered again, as one plain text."""
 GONE = Message((Text("What stood here is in the other messages of this turn.", "quiet"),))
@@ -48,7 +50,8 @@ class Flow:
     """Nothing more will come once all of it stands there."""
     dirty: bool = True
     posts: dict[tuple[str, int], Post] = field(default_factory=dict)
-    refused: set[tuple[str, int]] = field(default_factory=set)
+    refused: dict[tuple[str, int], str] = field(default_factory=dict)
+    """With the platform's reason."""
     unsure: frozenset[tuple[str, int]] = frozenset()
     """Was being sent when an earlier process ended, so nobody knows whether it stands there."""
     unplain: set[tuple[str, int]] = field(default_factory=set)
@@ -70,7 +73,8 @@ def wanted_pages(flow: Flow) -> list[tuple[tuple[str, int], Page]]:
         counts[kind] += 1
         if key in flow.refused:
             missing = True
-            said = f"▲ The chat refused the file {getattr(page, 'name', '')}. The dashboard and `redline diff` have it."
+            reason = short(visible(flow.refused[key]))
+            said = f"▲ The chat refused the file {getattr(page, 'name', '')}: {reason}. {_HAVE_IT}"
             note = Message((Text(said, "strong"),))
             wanted.append((key, _in_plain(flow, key, page)) if isinstance(page, Message) else (("note", key[1]), note))
             continue

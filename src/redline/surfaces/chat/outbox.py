@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from redline.surfaces.chat.bars import Bars
 from redline.surfaces.chat.cards import merged
 from redline.surfaces.chat.flow import GONE, LEFT, UNSHOWN, Flow, digest, wanted_pages
 from redline.surfaces.chat.parts import File, Message, Page
 from redline.surfaces.chat.places import Begun, Places, Post
-from redline.surfaces.chat.platform import Refused, Wait
+from redline.surfaces.chat.platform import Barred, Refused, Wait
 
 if TYPE_CHECKING:
     from redline.surfaces.chat.platform import Place, Platform
@@ -29,6 +30,7 @@ _log = logging.getLogger(__name__)
 CALL_SECONDS = 60.0
 """After which a call to a platform is given up and tried again."""
 _LONGEST_BACK_OFF = 60.0
+_DOING = {"message": "post", "file": "take a file", "note": "post", "old": "delete a message"}
 _AT_ONCE = 0.001
 """Seconds that are not worth a sleep."""
 
@@ -44,8 +46,12 @@ class _Call:
 
 
 class Outbox:
-    def __init__(self, platform: Platform, places: Places, channel: str = "") -> None:
+    def __init__(
+        self, platform: Platform, places: Places, channel: str = "", tell: Callable[[str], None] = lambda _line: None
+    ) -> None:
+        """`tell`: takes a line for whoever runs Redline, of what the platform refuses; each is told once."""
         self._platform = platform
+        self._bars = Bars(platform.name, channel, tell)
         self._pace = platform.pace(channel)
         self._places = places
         self._flows: dict[str, Flow] = {}
@@ -78,7 +84,7 @@ class Outbox:
                 flow.posts = self._places.posts(begun.flow)
                 flow.unsure = frozenset(key for key, post in flow.posts.items() if post.posted is None)
         if final and not flow.final:  # the end is worth one more try than what was refused on the way
-            flow.refused = {key for key in flow.refused if key[0] == "file"}
+            flow.refused = {key: reason for key, reason in flow.refused.items() if key[0] == "file"}
             flow.unplain.clear()
         flow.pages, flow.dirty = pages, True
         flow.urgent, flow.final, flow.lost = urgent, final, lost
@@ -197,12 +203,23 @@ class Outbox:
         try:
             await asyncio.wait_for(self._send(flow, call), CALL_SECONDS)
             self._faults = 0
+            if self._bars.lifted():
+                for one in self._flows.values():
+                    one.dirty = True
         except Wait as told:
             self._lift_doubt(flow, call)
             self._hold(told.seconds)
+        except Barred as reason:
+            self._lift_doubt(flow, call)
+            self._say_refused(flow, call, reason)
+            if call.kind == "file" and not reason.everywhere:
+                self._refused(flow, call, reason)
+            else:
+                _log.warning("%s: not allowed, to be tried again: %s", self._platform.name, reason)
+                self._bar(flow)
         except Refused as reason:
             self._lift_doubt(flow, call)
-            self._refused(flow, call, str(reason))
+            self._refused(flow, call, reason)
         except Exception as fault:
             self._lift_doubt(flow, call)
             self._faults += 1
@@ -242,6 +259,8 @@ class Outbox:
         assert post.posted is not None
         try:
             await self._platform.delete(place, post.posted)
+        except Barred:
+            raise
         except Refused:
             await self._platform.edit(place, post.posted, GONE)
 
@@ -270,7 +289,21 @@ class Outbox:
         except sqlite3.Error as error:
             _log.error("%s: it could not be kept what was posted: %s", self._platform.name, error)
 
-    def _refused(self, flow: Flow, call: _Call, reason: str) -> None:
+    def _bar(self, flow: Flow) -> None:
+        """What is given up for now is not over: it is sent once anything can be sent in the channel again, or after the
+        next start."""
+        seconds, is_enough = self._bars.barred(asyncio.get_running_loop().time())
+        self._hold(seconds)
+        if is_enough:
+            flow.dirty = False
+            if flow.lost is not None:
+                flow.lost()
+
+    def _say_refused(self, flow: Flow, call: _Call, reason: Refused) -> None:
+        edits = call.kind == "message" and (call.kind, call.number) in flow.posts
+        self._bars.say("edit a message" if edits else _DOING[call.kind], reason)
+
+    def _refused(self, flow: Flow, call: _Call, reason: Refused) -> None:
         """What cannot be edited is posted anew; what cannot be posted is said in other words, once, and then the flow
         is given up."""
         _log.warning("%s refused %s %d of %s: %s", self._platform.name, call.kind, call.number, flow.begun.flow, reason)
@@ -284,8 +317,11 @@ class Outbox:
         elif call.kind == "message" and key in flow.refused and key not in flow.unplain:
             flow.unplain.add(key)
         elif call.kind != "note" and call.page is not UNSHOWN:
-            flow.refused.update(_keys(call))
+            flow.refused.update(dict.fromkeys(_keys(call), str(reason)))
+            if call.kind == "file":
+                self._say_refused(flow, call, reason)
         else:
+            self._say_refused(flow, call, reason)
             flow.final = True
             self._stands(flow)
             if flow.lost is not None:

@@ -30,6 +30,20 @@ class Refused(Exception):  # noqa: N818 - what the platform says
     """The platform will never take this: an edit of a message that is gone, a place that is closed. The text says
     why."""
 
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        """`remedy`: where it is said what to do about it, such as "docs/slack.md, step 1"."""
+        super().__init__(reason)
+        self.remedy = remedy
+
+
+class Barred(Refused):
+    """The app may not do this until somebody gives it the right: a scope, a place in the channel. A message is tried
+    again, a file is not, unless the app may do nothing at all (`everywhere`: its token was taken away)."""
+
+    def __init__(self, reason: str, remedy: str = "", *, everywhere: bool = False) -> None:
+        super().__init__(reason, remedy)
+        self.everywhere = everywhere
+
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -45,8 +59,8 @@ class Pace:
 
 
 class Platform(Protocol):
-    """Each call raises `Wait` or `Refused`; whatever else it raises is taken as a fault that will pass, and tried
-    again."""
+    """Each call raises `Wait`, `Refused` or `Barred`; whatever else it raises is taken as a fault that will pass, and
+    tried again."""
 
     mark: str
     """What people type there before a command: `/` or `!`."""

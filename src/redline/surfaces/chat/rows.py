@@ -103,7 +103,7 @@ class TurnParts:
                 self._shown(change, said)
                 continue
             if not self._filed:
-                self.parts.append(Text("All further changes of this turn are in the attached files.", "quiet"))
+                self.parts.append(Text("All further changes of this turn are too many for messages.", "quiet"))
             self._filed += 1
             self.parts.append(cards.diff_file([change], self._setting))
 
@@ -130,7 +130,7 @@ class TurnParts:
     def _beyond(self) -> Iterator[Part]:
         """At the end: how many changes have no head."""
         if self._filed:
-            yield Text(f"And {self._filed} more changes, in the attached files.", "quiet")
+            yield Text(f"And {self._filed} more changes, too many for messages.", "quiet")
         if self._left_out:
             said = f"And {self._left_out} more that were not applied; the dashboard and `redline show` have them."
             yield Text(said, "quiet")

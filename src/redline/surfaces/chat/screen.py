@@ -46,6 +46,7 @@ _KEPT_BYTES = 2**20
 _FILED_LIMIT = 64 * 2**20
 """Bytes of files of one turn from which its further changes go into files as far as the log holds them."""
 
+_ELSEWHERE = "It cannot be answered here any more, but in the dashboard or an editor."
 _OUTCOMES = {
     "allow_once": "Allowed once",
     "allow_session": "Allowed for this session",
@@ -263,11 +264,16 @@ class Screen:
         return next((row for row in rows if isinstance(row, PermissionRow) and fits(row)), None)
 
     def _draw(self, question: Question) -> None:
-        parts = [
-            replace(part, settled=question.settled or part.settled) if isinstance(part, Buttons) else part
-            for part in question.parts
-        ]
-        self._post(question.flow, lambda: parts, final=bool(question.settled), lost=question.lost.set)
+        settled = question.settled
+
+        def parts() -> list[Part]:
+            said = settled or (_ELSEWHERE if question.lost.is_set() else "")
+            return [
+                replace(part, settled=said or part.settled) if isinstance(part, Buttons) else part
+                for part in question.parts
+            ]
+
+        self._post(question.flow, parts, final=bool(settled), lost=question.lost.set)
 
     def _post(
         self,

@@ -10,7 +10,7 @@ from redline.surfaces.chat.screen import Screen
 from redline.surfaces.chat.wholes import Wholes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from redline.gateway.fanout import Subscription
     from redline.gateway.room import Room
@@ -32,7 +32,11 @@ class _Shown:
 class Screens:
     """Of one platform, with the outbox of each channel."""
 
-    def __init__(self, platform: Platform, places: Places, redactor: Redactor) -> None:
+    def __init__(
+        self, platform: Platform, places: Places, redactor: Redactor, tell: Callable[[str], None] = lambda _line: None
+    ) -> None:
+        """`tell`: as for `Outbox`."""
+        self._tell = tell
         self._platform = platform
         self._places = places
         self._redactor = redactor
@@ -76,7 +80,7 @@ class Screens:
 
     def outbox(self, place: Place) -> Outbox:
         if place.channel not in self.outboxes:
-            self.outboxes[place.channel] = Outbox(self._platform, self._places, place.channel)
+            self.outboxes[place.channel] = Outbox(self._platform, self._places, place.channel, self._tell)
         return self.outboxes[place.channel]
 
     def close(self) -> list[Outbox]:

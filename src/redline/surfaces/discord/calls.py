@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import discord
 
-from redline.surfaces.chat.platform import Pace, Refused, Wait
+from redline.surfaces.chat.platform import Barred, Pace, Refused, Wait
 from redline.surfaces.discord.layout import MEASURE, view
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT = 30.0
 """Seconds of a rate limit that the library waits out by itself; it takes no less. Above it, `Wait`."""
+_BARRED = (50001, 50013)
+"""Missing Access, Missing Permissions: somebody may give them
+(discord.com/developers/docs/topics/opcodes-and-status-codes#json)."""
 _NOBODY = discord.AllowedMentions.none()
 
 
@@ -67,6 +70,8 @@ def _answers() -> Iterator[None]:
     except discord.HTTPException as error:
         if error.status == 429:
             raise Wait(LONGEST_WAIT) from error
+        if error.code in _BARRED:
+            raise Barred(f"{error.code} {error.text}", "docs/discord.md, step 2") from error
         if error.status in (400, 403, 404, 413):
             raise Refused(f"{error.code} {error.text}") from error
         raise

@@ -19,6 +19,7 @@ from redline.surfaces.chat.desk import CLOSED, Desk, Person, Rules
 from redline.surfaces.chat.platform import Pace, Place
 from redline.surfaces.discord.calls import LONGEST_WAIT, DiscordCalls
 from redline.surfaces.discord.layout import ID
+from redline.surfaces.visible import visible
 
 if TYPE_CHECKING:
     from redline.gateway.gateway import Gateway
@@ -46,6 +47,8 @@ class DiscordClient(discord.Client):
         )
         self.desk = Desk(DiscordCalls(self, pace), gateway, places, rules)
         self._places = places
+        self._unthreaded: set[int] = set()
+        """Channels of which it was told that no thread can be opened there."""
         self.tree = app_commands.CommandTree(self)
         for name, what in COMMANDS.items():
             self.tree.add_command(_command(self.desk, name, what))
@@ -91,6 +94,11 @@ class DiscordClient(discord.Client):
             return Place(str((await message.create_thread(name=name)).id))
         except discord.HTTPException as error:
             _log.warning("No thread could be opened: %s", error)
+            channel = message.channel.id
+            if channel not in self._unthreaded:
+                self._unthreaded.add(channel)
+                said = f"Discord refuses to open a thread in {channel}: {visible(str(error))}"
+                self.desk.rules.tell(f"{said}; see docs/discord.md, step 2")
             return None
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slack_sdk.errors import SlackApiError, SlackRequestError
 
-from redline.surfaces.chat.platform import Pace, Refused, Wait
+from redline.surfaces.chat.platform import Barred, Pace, Refused, Wait
 from redline.surfaces.slack.blocks import MEASURE, blocks, summary
 
 if TYPE_CHECKING:
@@ -27,10 +27,19 @@ if TYPE_CHECKING:
 _MAY_PASS = frozenset((
     "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org",
     "update_failed", "messaging_processing_failed", "external_channel_migrating", "streaming_state_conflict",
-    # Until somebody mends the app: what waits then arrives after all.
-    "invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive", "missing_scope",
-    "accesslimited",
 ))  # fmt: skip
+_NOBODY = frozenset((
+    "invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive", "accesslimited",
+))  # fmt: skip
+"""The app may do nothing at all, until somebody mends its token."""
+_STEPS = {
+    "missing_scope": 1, "no_permission": 1,
+    "not_in_channel": 5, "channel_not_found": 5, "is_archived": 5,
+    "restricted_action": 5, "restricted_action_read_only_channel": 5, "restricted_action_thread_only_channel": 5,
+    "restricted_action_non_threadable_channel": 5, "restricted_action_thread_locked": 5,
+}  # fmt: skip
+"""What the app may not do here until somebody lets it, and the step of docs/slack.md that says how. A private channel
+that the app is not in is answered with `channel_not_found`."""
 _STATUS = re.compile(r"^Failed to upload a file \(status: (?P<status>4\d\d),")
 _LATER = ("408", "425", "429")
 _WAIT_SECONDS = 30.0
@@ -122,9 +131,20 @@ def _answers() -> Iterator[None]:
                 str(name).lower(): value for name, value in (getattr(error.response, "headers", None) or {}).items()
             }
             raise Wait(_seconds(headers.get("retry-after"))) from error
+        if code in _NOBODY:
+            raise Barred(reason(error), "docs/slack.md, step 2", everywhere=True) from error
+        if code in _STEPS:
+            raise Barred(reason(error), f"docs/slack.md, step {_STEPS[code]}") from error
         if status >= 500 or code in _MAY_PASS or not code:
             raise
         raise Refused(code) from error
+
+
+def reason(error: SlackApiError) -> str:
+    """Slack's word for what is wrong, with the scope that it names
+    (docs.slack.dev/reference/methods/chat.postMessage#errors)."""
+    needed = error.response.get("needed") if hasattr(error.response, "get") else None
+    return f"{_code(error) or error}{f' (it needs {needed})' if needed else ''}"
 
 
 def _code(error: SlackApiError) -> str:

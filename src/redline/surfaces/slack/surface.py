@@ -18,7 +18,7 @@ from redline.gateway.roster import GatewayError
 from redline.surfaces.chat.desk import CLOSED, Desk, Person, Rules
 from redline.surfaces.chat.platform import Pace, Place
 from redline.surfaces.slack.blocks import escaped
-from redline.surfaces.slack.calls import SlackCalls
+from redline.surfaces.slack.calls import SlackCalls, reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -170,7 +170,6 @@ def plain(text: str, bot: str) -> str:
 
 
 def _refused(what: str, error: SlackApiError) -> GatewayError:
-    code = str(error.response.get("error", error)) if hasattr(error.response, "get") else str(error)
     return GatewayError(
-        "SLACK", f"Slack does not take the {what}: {code}.", "docs/slack.md says where each token comes from."
+        "SLACK", f"Slack does not take the {what}: {reason(error)}.", "docs/slack.md says where each token comes from."
     )

@@ -11,6 +11,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from aiogram.exceptions import (
+    TelegramAPIError,
     TelegramBadRequest,
     TelegramEntityTooLarge,
     TelegramForbiddenError,
@@ -20,7 +21,7 @@ from aiogram.exceptions import (
 )
 from aiogram.types import BufferedInputFile, LinkPreviewOptions
 
-from redline.surfaces.chat.platform import Pace, Refused, Wait
+from redline.surfaces.chat.platform import Barred, Pace, Refused, Wait
 from redline.surfaces.telegram.rich import HTML, RICH, html_text, keyboard, plain_text, rich_message
 
 if TYPE_CHECKING:
@@ -140,6 +141,8 @@ def _answers() -> Iterator[None]:
     except (
         TelegramBadRequest, TelegramNotFound, TelegramForbiddenError, TelegramMigrateToChat, TelegramEntityTooLarge,
     ) as error:  # fmt: skip
+        if isinstance(error, TelegramForbiddenError) or _lacks_rights(error):
+            raise Barred(error.message, "docs/telegram.md") from error
         raise Refused(error.message) from error
 
 
@@ -151,6 +154,11 @@ def _same_is_well() -> Iterator[None]:
     except TelegramBadRequest as error:
         if "not modified" not in error.message:
             raise
+
+
+def _lacks_rights(error: TelegramAPIError) -> bool:
+    """Such as "not enough rights to send text messages to the chat"; an administrator may give them."""
+    return "rights to send" in error.message or "CHAT_WRITE_FORBIDDEN" in error.message
 
 
 def _unparsed(error: TelegramBadRequest) -> bool:
