@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.acp.puppetry import PUPPET, diff, edit, found, puppet, shell, start, tools, touched, until
+from agents.acp.puppetry import PUPPET, diff, done, edit, found, puppet, shell, start, tools, touched, until
 from captures.recorded import on_disk, replayed
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ class Silent(Onlooker):
 async def main():
     async with stage(base, [sys.executable, agent, str(base / "script.json")], onlooker=Silent()) as live:
         print(live.session.log.session, flush=True)
+        for between in sys.argv[4:]:
+            await live.conversation.prompt("Go.", source="terminal")
+            exec(between, {"workspace": live.workspace})
         await live.conversation.prompt("Go.", source="terminal")
 asyncio.run(main())
 """
@@ -89,10 +92,10 @@ async def test_a_call_that_was_cut_off_is_closed_by_the_disk_and_nothing_is_told
     workspace.mkdir()
     for name, text in files.items():
         (workspace / name).write_text(text)
-    done = [{"write": "x.log", "text": ""}, {"hang": True}]
+    ending = [{"write": "x.log", "text": ""}, {"hang": True}]
     acts = [step for step in steps if step is not FROM_ELSEWHERE]
     told, last = len(acts) - (acts[-1] is ASKING), acts[-1] is ASKING
-    script = [*acts[:told], {"write": "x.log", "text": ""}, *acts[told:]] if last else [*acts, *done]
+    script = [*acts[:told], {"write": "x.log", "text": ""}, *acts[told:]] if last else [*acts, *ending]
     (tmp_path / "script.json").write_text(json.dumps({"prompts": [script]}))
     session = await _killed(tmp_path, lambda: (workspace / "x.log").exists())
     if FROM_ELSEWHERE in steps:
@@ -102,15 +105,42 @@ async def test_a_call_that_was_cut_off_is_closed_by_the_disk_and_nothing_is_told
     async with puppet(tmp_path, session=session) as later:
         rows = tools(later)
         assert {call: (row.status, touched(row, later)) for call, row in rows.items()} == calls
+        never = [call for call, row in rows.items() if row.error is not None and row.error.code == "NOT_ALLOWED"]
+        assert never == (["c"] if cut == "nobody had answered" else [])
         assert [one for row in found(later) for one in touched(row, later)] == beside
         before = {name: text.encode() for name, text in files.items() if name != "no.log"}
         after = {name: data for name, data in on_disk(workspace).items() if not name.endswith(".log")}
         assert replayed(before, later.conversation.transcript.landed(), workspace, later) == after
 
 
-async def _killed(base: Path, when: Any) -> str:
-    """The session of a process that was killed in its first turn."""
-    command = [sys.executable, "-c", RUNNER, str(base), str(PUPPET), str(PUPPET.parents[2])]
+USERS = "for name in ('a.txt', 'b.txt'): (workspace / name).open('a').write('the user\\n')"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups")
+@pytest.mark.parametrize("asks", [True, False])
+async def test_what_the_user_did_before_the_turn_is_none_of_it(tmp_path: Path, asks: bool) -> None:
+    """Of a file that the session had changed in an earlier turn, and of one that it had not."""
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (workspace / name).write_text(TEXT)
+    first = [announced("c", "a.txt"), write("a.txt"), done("c")]
+    second = [{"sleep": 0.2}, announced("d", "c.txt"), write("c.txt"), {"write": "x.log", "text": ""}]
+    asking = [{"ask": {**ASKING["ask"], "toolCallId": "e"}}] if asks else [{"hang": True}]
+    (tmp_path / "script.json").write_text(json.dumps({"prompts": [first, [*second, *asking]]}))
+    session = await _killed(tmp_path, lambda: (workspace / "x.log").exists(), USERS)
+    assert (workspace / "a.txt").read_text() == NEW + "the user\n"
+
+    (tmp_path / "script.json").write_text("{}")
+    async with puppet(tmp_path, session=session) as later:
+        told = {call: touched(row, later) for call, row in tools(later).items()}
+        assert told == {"c": [A], "d": [("modify", "c.txt", 1, 1)], **({"e": []} if asks else {})}
+        assert [one for row in found(later) for one in touched(row, later)] == [("add", "x.log", 0, 0)]
+
+
+async def _killed(base: Path, when: Any, *between: str) -> str:
+    """The session of a process that was killed in its first turn, or in the one after those that end with `between`."""
+    command = [sys.executable, "-c", RUNNER, str(base), str(PUPPET), str(PUPPET.parents[2]), *between]
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
     assert process.stdout is not None
     session = (await process.stdout.readline()).decode().strip()
