@@ -42,7 +42,8 @@ class ChatConfig(BaseModel):
     )
     changes: Literal["none", "summary", "full"] = Field(
         default="full",
-        description="full: heads and lines of changes; summary: heads; none: only the net list of a turn.",
+        description="full: heads and lines of changes; summary: heads, and one .diff a turn; none: only the net list "
+        "of a turn.",
     )
     change_limit: int = Field(
         default=6000, ge=0, description="Characters of one change's lines in messages; a longer one comes as a file."

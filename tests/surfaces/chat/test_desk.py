@@ -301,7 +301,7 @@ async def test_a_change_too_large_for_the_log_is_whole_in_its_file_before_the_bu
         await _turn_over(channel)
         assert (at.workspace / "big.txt").read_text() == _LARGE
         await desk.heard(HERE, "/diff big.txt file", ADA)
-        await until(lambda: len(channel.files()) == (3 if shown == "full" else 2))
+        await until(lambda: len(channel.files()) == 3)
         assert {file.content for file in channel.files()} == {asked.content}
         (screen,) = desk.screens
         calls = channel.count()
@@ -426,14 +426,19 @@ async def test_summary_shows_heads_and_diff_shows_the_rest(tmp_path: Path) -> No
         await _turn_over(channel)
         assert "Created a.py  \u22120 +1 · applied" in channel.said()
         assert "+a.py = 1" not in channel.said()
+        await until(channel.files)
+        (whole,) = channel.files()
+        assert whole.name == "turn-1.diff"
+        assert b"+a.py = 1" in whole.content
+        assert b"+b.py = 1" in whole.content
         await desk.heard(HERE, "/diff", ADA)
         await until(lambda: "+b.py = 1" in channel.said())
         assert "+a.py = 1" not in channel.said()
         await desk.heard(HERE, "!diff a.py", ADA)
         await until(lambda: "+a.py = 1" in channel.said())
         await desk.heard(HERE, "/diff turn 1 file", ADA)
-        await until(channel.files)
-        (file,) = channel.files()
+        await until(lambda: len(channel.files()) == 2)
+        file = channel.files()[-1]
         assert file.name == "2-changes.diff"
         assert b"+a.py = 1" in file.content
         assert b"+b.py = 1" in file.content

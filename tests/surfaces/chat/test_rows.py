@@ -123,8 +123,10 @@ class TestCards:
         parts = made(log, replace(HERE, shown=shown))
         assert sum(len(part.text) for part in parts if not isinstance(part, (File, Buttons))) < 1.5 * HERE.turn_limit
         heads = re.findall(r"^Created (\d+)\.py", said(parts), re.MULTILINE)
-        filed = [part.name.partition(".")[0] for part in parts if isinstance(part, File)]
+        files = b"".join(part.content for part in parts if isinstance(part, File)).decode()
+        filed = re.findall(r"^\+\+\+ b/(\d+)\.py", files, re.MULTILINE)
         assert heads[0] == "0"
+        assert len([part for part in parts if isinstance(part, File)]) == (1 if shown == "summary" else len(filed))
         assert {*heads, *filed} == {str(number) for number in range(1000)}, "each change is there"
         assert said(parts).count("All further changes of this turn are too many for messages.") == 1
         assert f"And {1000 - len(heads)} more changes, too many for messages.\nTurn 1 done" in said(parts)

@@ -35,7 +35,8 @@ class Setting:
     """How changes are shown in a chat."""
 
     shown: Shown = "full"
-    """`full`: head and lines. `summary`: heads only. `none`: only the turn's net list."""
+    """`full`: head and lines. `summary`: heads, and at the end the turn's changes as one file. `none`: only the turn's
+    net list."""
     change_limit: int = 6000
     """Characters of one change's lines above which it is a head and a file."""
     turn_limit: int = 12000
@@ -111,14 +112,14 @@ def count(change: FileChange) -> str:
     return f"{lines} line{'s' * (lines != 1)} in {places}"
 
 
-def diff_file(changes: Sequence[FileChange], setting: Setting, remark: str = "") -> File:
+def diff_file(changes: Sequence[FileChange], setting: Setting, remark: str = "", name: str = "") -> File:
     """The changes as one `.diff` that `git apply` takes in the workspace, the remark above each. What is not at hand
     as it truly is (masked, cut, not UTF-8) stands there as remarks, which git passes over: whole for a reader, nothing
     to apply."""
     lines = [line for change in changes for line in _diff_lines(change, setting, remark)]
     first = re.sub(r"[^A-Za-z0-9._-]+", "_", posixpath.basename(changes[0].path))[-60:].lstrip(".") or "change"
-    name = f"{first}.diff" if len(changes) == 1 else f"{len(changes)}-changes.diff"
-    return File(name, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+    usual = f"{first}.diff" if len(changes) == 1 else f"{len(changes)}-changes.diff"
+    return File(name or usual, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
 
 
 def _diff_lines(change: FileChange, setting: Setting, remark: str) -> Iterator[str]:

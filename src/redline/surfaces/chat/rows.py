@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from redline.gateway.fences import covered_fences, fences
 from redline.surfaces import words
 from redline.surfaces.chat import cards
-from redline.surfaces.chat.parts import Part, Text, Verbatim
+from redline.surfaces.chat.parts import File, Part, Text, Verbatim
 from redline.surfaces.visible import visible, visible_prose
 from redline.transcript.fields import block_text
 from redline.transcript.rows import (
@@ -51,6 +51,9 @@ class TurnParts:
         self._heads = 0
         self._filed = self._left_out = 0
         """Changes without a head of their own: those on disk, and others."""
+        self._on_disk: list[FileChange] = []
+        """Of a turn that shows heads only: what goes into its file at the end."""
+        self._ended = False
 
     def add(self, row: AnyRow, *, typed_here: bool = False) -> None:
         """`typed_here`: of a prompt, the chat itself shows it already. Thoughts are left out, and plans: see `plan`."""
@@ -73,6 +76,8 @@ class TurnParts:
             case TurnEndRow():
                 self.parts += self._beyond()
                 self.parts += turn_end(row, self._setting)
+                self.parts += self._file_of_heads(f"turn-{row.turn}.diff")
+                self._ended = True
             case OtherRow():
                 self.parts.append(Text(cards.short(visible(row.title)), "quiet"))
             case _:
@@ -97,6 +102,8 @@ class TurnParts:
             self.parts.append(problem(row.error))
 
     def _landed(self, changes: Sequence[tuple[FileChange, str, str]]) -> None:
+        if self._setting.shown == "summary":
+            self._on_disk += [change for change, _, _ in changes]
         for change, word, status in changes if self._setting.shown != "none" else ():
             said = cards.head(change, self._setting, word, status)
             if self._takes_head(said):
@@ -105,7 +112,15 @@ class TurnParts:
             if not self._filed:
                 self.parts.append(Text("All further changes of this turn are too many for messages.", "quiet"))
             self._filed += 1
-            self.parts.append(cards.diff_file([change], self._setting))
+            if self._setting.shown == "full":
+                self.parts.append(cards.diff_file([change], self._setting))
+
+        if self._ended:
+            self.parts += self._file_of_heads()
+
+    def _file_of_heads(self, name: str = "") -> list[File]:
+        changes, self._on_disk = self._on_disk, []
+        return [cards.diff_file(changes, self._setting, name=name)] if changes else []
 
     def _not_landed(self, row: ToolRow, change: FileChange) -> None:
         """What somebody said no to was shown whole with the question, and stays readable there: one line. Else its
