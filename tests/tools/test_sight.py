@@ -250,6 +250,25 @@ async def test_a_turn_that_broke_off_before_any_look_is_closed_without_one(sight
     assert not list((tmp_path / "bytes").rglob("state.json"))
 
 
+async def test_what_changed_before_a_turn_that_broke_off_before_its_first_look_is_none_of_it(
+    sighted: Bench, tmp_path: Path
+) -> None:
+    """It never came to a call: the model was being loaded, say."""
+    sighted.put("a.txt", "one\n")
+    await sighted.call("bash", command="echo two >> a.txt")
+    sighted.put("a.txt", "by the user\n")
+    sighted.put("b.txt", "by the user\n")
+    await sighted.log.append("turn/started", {"turn": 2, "source": "terminal", "rule": ""})
+    await recovered(sighted, tmp_path)
+    assert await found(sighted) == []
+    again = runner_of(sighted, tmp_path)
+    assert again.sight is not None
+    await again.sight.ready()
+    await again.sight.end_turn(3)
+    assert await found(sighted) == []
+    await again.sight.close()
+
+
 async def test_more_text_than_one_event_holds_is_told_in_several(sighted: Bench) -> None:
     line = "x" * 99
     done = await sighted.call("bash", command=f"for i in $(seq 12); do yes {line} | head -n 9000 > f$i.txt; done")
