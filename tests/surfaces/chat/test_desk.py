@@ -604,3 +604,25 @@ async def test_a_turn_that_a_crash_cut_off_is_brought_to_its_end_in_its_own_mess
         await until(lambda: at.places.unfinished("slack") == [])
         if asks:
             assert "Withdrawn by the end of the turn." in channel.said()
+
+
+async def test_a_place_that_joins_sees_the_running_turn_and_can_answer_its_question(tmp_path: Path) -> None:
+    async with house(tmp_path, scripted(tmp_path, _EDIT), approval="ask") as at:
+        (at.workspace / "a.py").write_text("old\n")
+        channel, other = _channel(), _channel("discord")
+        await _asked(at, channel)
+        (summary,) = await at.gateway.archive.list()
+        desk = await at.desk(other)
+        await desk.heard(Place("C9"), f"/sessions {summary.session}", ADA)
+        await until(lambda: other.buttons() and "Waiting for an answer" in other.said())
+        assert "-old\n+new" in other.said()
+        assert [one.name for one in other.buttons()[0].choices] == [one.name for one in channel.buttons()[0].choices]
+        await desk.heard(Place("C9"), f"/sessions {summary.session}", ADA)
+        await asyncio.sleep(0.1)
+        assert len(other.buttons()) == 1, "put once"
+        assert await desk.pressed(other.buttons()[0].token, "allow_once", ADA) == ""
+        await _turn_over(channel)
+        await _turn_over(other)
+        assert (at.workspace / "a.py").read_text() == "new\n"
+        assert not other.buttons()
+        assert not channel.buttons()

@@ -190,6 +190,15 @@ class Desk:
     def _show(self, place: Place, room: Room) -> Screen:
         return self.screens.show(place, room, self.rules.setting, self.rules.answer_seconds)
 
+    def _joined(self, place: Place, room: Room) -> Screen:
+        """With the turn that runs, from its beginning."""
+        turn = room.state.turn if room.state.running else 0
+        begun = min((row.seq for row in room.fanout.transcript.rows if turn and row.turn == turn), default=None)
+        after = None if begun is None else begun - 1
+        return self.screens.show(
+            place, room, self.rules.setting, self.rules.answer_seconds, after=after, since=after
+        )  # fmt: skip
+
     async def _finish(self, begun: Begun) -> None:
         """The turn or the question of a flow that an earlier process did not bring to its end."""
         if not begun.turn:
@@ -240,10 +249,12 @@ class Desk:
         if wanted:
             session = await self._gateway.archive.find(wanted)
             async with self._doors.setdefault(place, asyncio.Lock()):
-                screen = self._show(place, await self._gateway.open(session))
+                screen = self._joined(place, await self._gateway.open(session))
                 self._places.bind(self._platform.name, place, session)
             title = short(visible(screen.room.state.title or "a session without a title"))
             self._say(place, Text(f"From now on this is “{title}”, in {visible(str(screen.room.workspace))}."))
+            if screen.room.runs == "here":
+                await screen.join()
             return
         listed, _ = await self._gateway.sessions(limit=_LISTED)
         self._say(place, answers.listing(listed[:_LISTED], here))

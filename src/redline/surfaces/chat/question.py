@@ -12,16 +12,19 @@ from redline.surfaces.chat.parts import Buttons, Choice, Part, Text, Verbatim
 from redline.surfaces.visible import visible, visible_prose
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from redline.changes.record import FileChange
     from redline.surfaces.chat.cards import Setting
     from redline.tools.permission import PermissionRequest
 
 
-def question(request: PermissionRequest, setting: Setting, token: str) -> list[Part]:
+def question(
+    request: PermissionRequest, setting: Setting, token: str, offered: Sequence[Mapping[str, str]] | None = None
+) -> list[Part]:
     """What is asked, whole: every line of every change, or the file of it, stands before the buttons. What cannot be
-    shown whole has no buttons: nobody may say yes to lines that were not shown."""
+    shown whole has no buttons: nobody may say yes to lines that were not shown. `offered`: its options as the log has
+    them."""
     asks = f"May this be done? {cards.short(visible(request.title or request.tool))}"
     parts: list[Part] = [Text(asks, "strong")]
     if request.note:
@@ -36,7 +39,7 @@ def question(request: PermissionRequest, setting: Setting, token: str) -> list[P
     if request.paths and not request.changes:
         paths = ", ".join(setting.path(path) for path in request.paths)
         parts.append(Text(f"▲ There is no preview of what would happen to {paths}.", "strong"))
-    buttons = Buttons(token, tuple(_choice(option) for option in options(request)), asks)
+    buttons = Buttons(token, tuple(_choice(option) for option in offered or options(request)), asks)
     if reasons := [reason for change in request.changes if (reason := _unseen(change, setting))]:
         said = "\n".join([*(f"▲ {reason}" for reason in reasons), "Answer in the dashboard or the terminal."])
         buttons = replace(buttons, settled=said)

@@ -29,7 +29,7 @@ from redline.transcript.rows import (
 from redline.views import TerminalCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from redline.gateway.room import Room
     from redline.surfaces.chat.cards import Setting
@@ -88,8 +88,10 @@ class Screen:
         wholes: Wholes,
         *,
         answer_seconds: float,
+        since: int | None = None,
     ) -> None:
-        """Turns that began before are shown only where this place has shown them before."""
+        """Turns that began before (`since`: before the event after that one) are shown only where this place has shown
+        them before."""
         self.name = platform.name
         self.shows_changes = setting.shown != "none"
         self.place = place
@@ -106,7 +108,7 @@ class Screen:
         self._typed: Counter[str] = Counter()
         self._asked: dict[str, Question] = {}
         """By the request's id, until it is settled."""
-        self._since = room.seq
+        self._since = room.seq if since is None else since
 
     # The contract.
 
@@ -172,9 +174,27 @@ class Screen:
         row = self._request(lambda one: one.request == identity)
         if row is None:
             return False
+        request = await self._as_asked(row)
+        settled = self._ending(row) if row.outcome else "This question ended when Redline was stopped."
+        self._put(identity, request, "", settled=settled)
+        return True
+
+    async def join(self) -> None:
+        """The place shows a session that is at work: what is asked there can be answered here, too."""
+        for row in list(self.room.fanout.transcript.rows):
+            if isinstance(row, PermissionRow) and row.outcome is None and row.request not in self._asked:
+                request = await self._as_asked(row)
+                now = self._request(lambda one, row=row: one.request == row.request)  # type: ignore[misc]
+                if now is None or now.outcome is not None or row.request in self._asked:
+                    continue
+                token = secrets.token_hex(8)
+                self.questions[token] = self._put(row.request, request, token, offered=row.options)
+
+    async def _as_asked(self, row: PermissionRow) -> PermissionRequest:
+        """As it was put, as far as the log tells."""
         call = self.room.fanout.transcript.row(tool_row_id(row.turn, row.call))
         view = call.call_view if isinstance(call, ToolRow) else None
-        request = PermissionRequest(
+        return PermissionRequest(
             row.turn,
             row.call,
             "",
@@ -182,10 +202,8 @@ class Screen:
             await self.wholes.of(row.changes),
             [change.path for change in row.changes],
             {"command": view.title} if isinstance(view, TerminalCall) else None,
+            note=row.note or None,
         )
-        settled = self._ending(row) if row.outcome else "This question ended when Redline was stopped."
-        self._put(identity, request, "", settled=settled)
-        return True
 
     # Turns.
 
@@ -239,8 +257,15 @@ class Screen:
 
     # Questions.
 
-    def _put(self, identity: str, request: PermissionRequest, token: str, settled: str = "") -> Question:
-        parts = question_parts(request, self._setting, token)
+    def _put(
+        self,
+        identity: str,
+        request: PermissionRequest,
+        token: str,
+        settled: str = "",
+        offered: Sequence[Mapping[str, str]] | None = None,
+    ) -> Question:
+        parts = question_parts(request, self._setting, token, offered)
         question = Question(identity, token, parts, self._begun(f"ask/{identity}", request.turn), settled)
         self._asked[identity] = question
         self._draw(question)

@@ -62,10 +62,17 @@ class Screens:
             yield shown.screen
 
     def show(
-        self, place: Place, room: Room, setting: Setting, answer_seconds: float, *, after: int | None = None
+        self,
+        place: Place,
+        room: Room,
+        setting: Setting,
+        answer_seconds: float,
+        *,
+        after: int | None = None,
+        since: int | None = None,
     ) -> Screen:
-        """Let the place show the session from now on; `after` as for `View.attach`."""
-        shown = self._taken_back(place, room) or self._attached(place, room, setting, answer_seconds, after)
+        """Let the place show the session from now on; `after` as for `View.attach`, `since` as for `Screen`."""
+        shown = self._taken_back(place, room) or self._attached(place, room, setting, answer_seconds, after, since)
         if (before := self._shown.pop(place, None)) is not None:
             self._aside.append(before)
         self._shown[place] = shown
@@ -89,10 +96,18 @@ class Screens:
             shown.subscription.close()
         return list(self.outboxes.values())
 
-    def _attached(self, place: Place, room: Room, setting: Setting, answer_seconds: float, after: int | None) -> _Shown:
+    def _attached(
+        self,
+        place: Place,
+        room: Room,
+        setting: Setting,
+        answer_seconds: float,
+        after: int | None,
+        since: int | None = None,
+    ) -> _Shown:
         screen = Screen(
             self._platform, place, room, self.outbox(place), self._places, setting,
-            Wholes(room.kept, self._redactor), answer_seconds=answer_seconds,
+            Wholes(room.kept, self._redactor), answer_seconds=answer_seconds, since=since,
         )  # fmt: skip
         return _Shown(screen, room.attach(screen, after=after))
 
