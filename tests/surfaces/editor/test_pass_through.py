@@ -263,3 +263,34 @@ async def test_the_editor_s_own_word_of_a_cancel_reaches_the_agent(place: Place)
         await editor.notify("session/cancel", sessionId=session, _meta=META, novel=ODD)
         assert (await turn)["stopReason"] == "cancelled"
     assert {"sessionId": "puppet", "_meta": META, "novel": ODD} in heard(place, "session/cancel")
+
+
+async def test_kind_places_and_blocks_of_a_call_that_changes_nothing_are_the_agents_own(place: Place) -> None:
+    blocks: list[Any] = [
+        {"type": "novel"},
+        {"type": "content", "content": {"type": "hologram"}},
+        {"type": "terminal", "terminalId": "not-ours"},
+        {"type": "content", "content": {"type": "text", "text": "x"}},
+    ]
+    steps = [
+        update("tool_call", toolCallId="c", title="Do it", kind="other", status="pending", rawInput={"cmd": "true"}),
+        update("tool_call_update", toolCallId="c", status="completed"),
+        update("tool_call", toolCallId="p", title="Look", kind="read", status="pending",
+               locations=[{"path": "/no/such/file"}, {"path": "/x", "line": 0}]),
+        update("tool_call_update", toolCallId="p", status="completed", content=blocks),
+        update("tool_call", toolCallId="n", title="New", kind="novel", status="pending"),
+        update("tool_call_update", toolCallId="n", status="completed"),
+    ]  # fmt: skip
+    theirs, mine = await Both(place).compare(steps)
+
+    def calls(updates: list[Any]) -> dict[str, Any]:
+        found: dict[str, dict[str, Any]] = {}
+        for one in updates:
+            if one["sessionUpdate"] in ("tool_call", "tool_call_update"):
+                found.setdefault(one["toolCallId"].rpartition(":")[2], {}).update(one)
+        return found
+
+    told, sent = calls(mine), calls(theirs)
+    assert {call: one["kind"] for call, one in told.items()} == {call: one["kind"] for call, one in sent.items()}
+    assert told["p"]["locations"] == sent["p"]["locations"]
+    assert told["p"]["content"] == blocks

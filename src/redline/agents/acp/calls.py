@@ -278,8 +278,10 @@ class Calls:
         if isinstance(content, list) and not _told_otherwise(content):
             short = _is_text(content) and len(call.evidence.text) <= _TEXT_LIMIT and not call.output
             meta["content"] = AS_SAID if short else await self._bulk.slim(content)
-        elif isinstance(content, list) and (unknown := [one for one in content if not _is_known(one)]):
-            meta["content"] = await self._bulk.slim(unknown)
+        elif isinstance(content, list):
+            more = [one for one in content if not self._is_told(one)]
+            if not all(map(_is_words, more)):
+                meta["content"] = await self._bulk.slim(more)
         ending = call.exit
         for terminal in call.evidence.terminals:
             known = self.terminal(terminal)
@@ -291,7 +293,19 @@ class Calls:
     async def _notes(self, call: ForeignCall) -> dict[str, Any]:
         """What a client of the agent's own might look at."""
         notes = {name: await self._bulk.slim(call.fields.get(name)) for name in ("_meta", "name", FURTHER)}
+        seen, kind, places = call.evidence, call.fields.get("kind"), call.fields.get("locations")
+        if isinstance(kind, str) and (kind != seen.kind or seen.proposed):
+            notes["kind"] = kind
+        if isinstance(places, list) and places != [*seen.locations]:
+            notes["locations"] = await self._bulk.slim(places)
         return {name: value for name, value in notes.items() if value}
+
+    def _is_told(self, block: object) -> bool:
+        """Diffs come from the disk, and what our terminals say from us."""
+        if not isinstance(block, Mapping):
+            return False
+        ours = block.get("type") == "terminal" and self.terminal(str(block.get("terminalId"))) is not None
+        return ours or block.get("type") == "diff"
 
     def _new(self, identity: str, row: str | None = None) -> ForeignCall:
         call = ForeignCall(self.turn, row or identity, self.workspace, started=self._now())
@@ -331,8 +345,10 @@ def _told_otherwise(content: Sequence[Any]) -> bool:
     return not content or any(isinstance(one, Mapping) and one.get("type") in ("diff", "terminal") for one in content)
 
 
-def _is_known(block: object) -> bool:
-    return isinstance(block, Mapping) and block.get("type") in ("content", "diff", "terminal")
+def _is_words(block: object) -> bool:
+    """Its result holds the same text."""
+    inner = block.get("content") if isinstance(block, Mapping) and block.get("type") == "content" else None
+    return isinstance(inner, Mapping) and inner.get("type") == "text" and isinstance(inner.get("text"), str)
 
 
 def _is_text(content: Sequence[Any]) -> bool:
