@@ -626,3 +626,24 @@ async def test_a_place_that_joins_sees_the_running_turn_and_can_answer_its_quest
         assert (at.workspace / "a.py").read_text() == "new\n"
         assert not other.buttons()
         assert not channel.buttons()
+
+
+async def test_hints_name_what_can_be_typed_there(tmp_path: Path) -> None:
+    async with house(tmp_path, scripted(tmp_path, [step("", call("write", path="a.py", content="1\n"))])) as at:
+        channel = _channel()
+        channel.mark = "!"
+        desk = await at.desk(channel)
+        await desk.heard(HERE, "go", ADA)
+        await until(lambda: "applied" in channel.said())
+        for typed, said in (
+            ("!sessions zz", "!sessions lists them."),
+            ("!diff turn x", "Such as: !diff turn 2"),
+            ("!Diff Turn", "+1"),
+            ("!diff FILE", "The last change:"),
+        ):
+            count = len(channel.stands)
+            await desk.heard(HERE, typed, ADA)
+            await until(lambda count=count: len(channel.stands) > count)
+            assert said in channel.said(), typed
+        assert "redline sessions" not in channel.said()
+        assert "No change on disk" not in channel.said()

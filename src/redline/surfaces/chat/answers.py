@@ -22,16 +22,17 @@ if TYPE_CHECKING:
     from redline.surfaces.chat.wholes import Wholes
 
 
-async def diff(room: Room, wanted: Sequence[str], setting: Setting, wholes: Wholes) -> list[Part]:
+async def diff(room: Room, wanted: Sequence[str], setting: Setting, wholes: Wholes, mark: str = "/") -> list[Part]:
     """The last change on disk; `turn`, `turn 3`: all of a turn; else the last of a file. With `file` at the end as a
-    `.diff`. Raises `GatewayError` NO_TURN."""
+    `.diff`. `mark`: what stands before a command there. Raises `GatewayError` NO_TURN."""
     setting = replace(setting, shown="full", workspace=str(room.workspace))
-    as_file = bool(wanted) and wanted[-1] == "file" and not await _is_a_name(room, wanted, setting)
-    changes, what = await _selected(room, wanted[:-1] if as_file else wanted, setting)
+    as_file = bool(wanted) and wanted[-1].lower() == "file" and not await _is_a_name(room, wanted, setting)
+    changes, what = await _selected(room, wanted[:-1] if as_file else wanted, setting, mark)
     if not changes:
         return [Text(f"No change on disk in {what}.")]
     changes = await wholes.of(changes)
     if as_file:
+        what = "the last change" if len(wanted) == 1 else what
         return [Text(f"{what[0].upper()}{what[1:]}:", "strong"), cards.diff_file(changes, setting)]
     return list(cards.several(changes, setting, words.DONE))
 
@@ -49,17 +50,19 @@ def listing(listed: Sequence[Listed], here: str | None) -> Text:
     return Text("\n".join(lines) or "There is no session yet.")
 
 
-async def _selected(room: Room, wanted: Sequence[str], setting: Setting) -> tuple[list[FileChange], str]:
-    """The changes that are meant, and what they are called."""
-    if wanted and wanted[0] == "turn":
+async def _selected(room: Room, wanted: Sequence[str], setting: Setting, mark: str) -> tuple[list[FileChange], str]:
+    """The changes that are meant, and what they are called. A file named `Turn` is one only where there is one."""
+    landed = await room.landed()
+    if wanted and wanted[0].lower() == "turn" and (wanted[0] == "turn" or not _of_file(landed, wanted, room, setting)):
         number = room.state.turn
         if len(wanted) > 1:
             if not wanted[1].isascii() or not wanted[1].isdigit():
-                raise GatewayError("NO_TURN", f"{visible(wanted[1])!r} is no number of a turn.", "Such as: diff turn 2")
+                raise GatewayError(
+                    "NO_TURN", f"{visible(wanted[1])!r} is no number of a turn.", f"Such as: {mark}diff turn 2"
+                )
             number = int(wanted[1][:9])
             _check_turn(number, room.state.turn)
         return (await room.landed(number) if number else []), f"turn {number}"
-    landed = await room.landed()
     if wanted:
         return _of_file(landed, wanted, room, setting), f"the file {visible(' '.join(wanted))}"
     return landed[-1:], "this session"
@@ -67,7 +70,9 @@ async def _selected(room: Room, wanted: Sequence[str], setting: Setting) -> tupl
 
 async def _is_a_name(room: Room, wanted: Sequence[str], setting: Setting) -> bool:
     """All of it names a file, such as `notes file`."""
-    return len(wanted) > 1 and wanted[0] != "turn" and bool(_of_file(await room.landed(), wanted, room, setting))
+    return (
+        len(wanted) > 1 and wanted[0].lower() != "turn" and bool(_of_file(await room.landed(), wanted, room, setting))
+    )
 
 
 def _of_file(landed: Sequence[FileChange], wanted: Sequence[str], room: Room, setting: Setting) -> list[FileChange]:

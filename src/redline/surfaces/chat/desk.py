@@ -247,7 +247,12 @@ class Desk:
     async def _sessions(self, place: Place, wanted: str = "") -> None:
         here = self._places.session(self._platform.name, place)
         if wanted:
-            session = await self._gateway.archive.find(wanted)
+            try:
+                session = await self._gateway.archive.find(wanted)
+            except StoreError as error:
+                if error.code != "NO_SESSION":
+                    raise
+                raise StoreError(error.code, error.message, f"{self._platform.mark}sessions lists them.") from error
             async with self._doors.setdefault(place, asyncio.Lock()):
                 screen = self._joined(place, await self._gateway.open(session))
                 self._places.bind(self._platform.name, place, session)
@@ -264,7 +269,9 @@ class Desk:
         if screen is None:
             self._say(place, Text("No session stands here yet; the first message begins one."))
             return
-        self._say(place, *await answers.diff(screen.room, wanted, self.rules.setting, screen.wholes))
+        self._say(
+            place, *await answers.diff(screen.room, wanted, self.rules.setting, screen.wholes, self._platform.mark)
+        )
 
     # Saying.
 

@@ -130,7 +130,7 @@ class TurnParts:
         if not self._takes_head(said):
             self._left_out += 1
         elif row.permission in ("reject", "cancelled"):
-            self.parts.append(Text(said))
+            self.parts.append(Text(said, "strong"))
         else:
             self._shown(change, said, status)
 

@@ -281,6 +281,8 @@ class Screen:
         self._draw(question)
 
     def _ending(self, row: PermissionRow) -> str:
+        if row.by == "recovery":
+            return "This question ended when Redline was stopped."
         by = short(visible((row.by or "").removeprefix(f"{self.name}: ")))
         return f"{_OUTCOMES.get(row.outcome or '', 'Settled')}{f' by {by}' if by else ''}."
 
