@@ -298,6 +298,8 @@ class TestUndo:
         expect(page.locator("[data-part=undo-preview] [data-file]")).to_have_count(2)
         page.locator("[data-part=undo-confirm]").click()
         expect(page.locator("[data-kind=revert]")).to_have_count(1)
+        expect(page.locator("[data-part=turn-undone]")).to_have_text("undone")
+        expect(page.locator("[data-part=undo-turn]")).to_have_count(1)
         assert contents(workspace) == {"long.py": LONG}
         page.locator("[data-part=undo-turn]").last.click()
         page.locator("[data-part=undo-confirm]").click()

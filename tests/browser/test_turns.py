@@ -41,6 +41,7 @@ class TestSomebodyNew:
         dialog.locator("[data-part=folder]").fill(str(workspace))
         dialog.locator("[data-part=start-session]").click()
         expect(dialog).to_have_count(0)
+        expect(page.locator("[data-part=prompt]")).to_be_focused()
         visitor.prompt("Import os.")
 
         question = page.locator("[data-part=permission]")
@@ -246,6 +247,7 @@ class TestPermissions:
         allow(visitor.page)
         expect(question).to_have_attribute("data-outcome", "allow_once")
         expect(question).to_contain_text("set -e …")
+        expect(visitor.page.locator("[data-part=prompt]")).to_be_focused()
 
 
 class TestTheListOfSessions:

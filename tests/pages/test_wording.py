@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from redline.tools.broken_off import NOT_READ, READ
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "redline"
 SENTENCES: dict[str, str] = json.loads((ROOT / "web" / "src" / "i18n" / "sentences.zh.json").read_text("utf-8"))
@@ -73,6 +75,28 @@ def test_every_code_that_may_reach_the_page_is_in_the_catalogue() -> None:
             if code not in known and not (sentences and all(one in SENTENCES for one in sentences)):
                 missing.add(code)
     assert missing == set(), "to `problems` in web/src/i18n/zh.ts"
+
+
+def test_every_warning_on_a_call_is_said_in_both_languages() -> None:
+    calls = [
+        (path, node)
+        for folder in ("tools", "agents/acp")
+        for path in sorted((SOURCE / folder).glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("warnings.append")
+    ]
+    said = [(path.name, template(node.args[0])) for path, node in calls]
+    said += [("broken_off.py", READ), ("broken_off.py", NOT_READ)]
+    assert len(said) > 10
+    assert [one for one in said if one[1] is not None and one[1] not in SENTENCES] == []
+
+
+def test_every_title_of_a_row_that_holds_no_event_is_said_in_both_languages() -> None:
+    tree = ast.parse((SOURCE / "transcript" / "fold.py").read_text("utf-8"))
+    other = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "self._other"]
+    titles = [template(node.args[1]) for node in other if isinstance(node.args[1], ast.JoinedStr)]
+    assert titles
+    assert [title for title in titles if title not in SENTENCES] == []
 
 
 def test_no_sentence_of_the_catalogue_is_empty() -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from redline.changes.record import FileChange
 
 READ = "The end of this call was not recorded; what is said here was read from the disk."
-_NOT_READ = "The end of this call was not recorded, and the workspace could not be looked at."
+NOT_READ = "The end of this call was not recorded, and the workspace could not be looked at."
 UNSURE = {
     "code": "UNKNOWN_OUTCOME",
     "message": "This call broke off, or its end could not be recorded; what it was about may be on the disk.",
@@ -99,7 +99,7 @@ def result(
         "content": [],
         "changes": [*(kept_to_json(place, change) for place, change in enumerate(told)), *map(to_json, new)],
         "observed": True,
-        "warnings": [READ if missed.looked else _NOT_READ],
+        "warnings": [READ if missed.looked else NOT_READ],
     }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from redline.changes.retype import joined
 from redline.sessions.store import Damaged
@@ -101,7 +101,7 @@ class Transcript:
             return take(self, event, event.data)
         except Exception:
             _log.exception("Event %d (%s) of session %s cannot be folded", event.seq, event.type, event.session)
-            return [self._other(event, f"Event {event.seq} ({event.type}) cannot be shown")]
+            return [self._other(event, f"Event {event.seq} ({event.type}) cannot be shown", why="unshown")]
 
     # The session.
 
@@ -396,12 +396,14 @@ class Transcript:
     def _damaged(self, damaged: Damaged) -> AnyRow:
         seq = damaged.seq
         title = f"Event {seq} of the log is damaged and is left out: {damaged.reason}"
-        return self._put(OtherRow(id=f"other:{seq}", turn=0, seq=seq, revision=seq, at=0, title=title))
+        return self._put(OtherRow(id=f"other:{seq}", turn=0, seq=seq, revision=seq, at=0, title=title, why="damaged"))
 
-    def _other(self, event: Event, title: str, update: Any = None) -> AnyRow:
+    def _other(
+        self, event: Event, title: str, update: Any = None, *, why: Literal["unknown", "unshown"] = "unknown"
+    ) -> AnyRow:
         data = event.data if isinstance(event.data, Mapping) else {}
         head = self._head(event, f"other:{event.seq}", fields.number(data, "turn"))
-        return self._put(OtherRow(**head, title=title, update=update))
+        return self._put(OtherRow(**head, title=title, why=why, update=update))
 
 
 _TAKE: Mapping[str, Callable[[Transcript, Event, Data], list[AnyRow]]] = {

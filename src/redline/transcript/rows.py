@@ -227,6 +227,7 @@ class OtherRow(Row):
     """An event of a type that this version does not know, or a damaged one."""
 
     title: str
+    why: Literal["unknown", "damaged", "unshown"] = "unknown"
     update: Any = None
     """Of an `agent/update`: what the agent sent, as logged."""
     kind: Literal["other"] = "other"

@@ -29,6 +29,8 @@ effect(() => {
 export const title = computed(() => current.value?.state.value?.title ?? "");
 export const drawer = signal(false);
 export const newSessionOpen = signal(false);
+/** The session that was just started here: its prompt is what is written next. */
+export const begun = signal("");
 export const settingsOpen = signal(false);
 export const keysOpen = signal(false);
 

@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../app/Icon.js";
 import { ProblemNote } from "../app/ProblemNote.js";
+import { begun } from "../app/page.js";
 import { messages } from "../i18n/language.js";
 import type { OpenSession } from "../sessions/open.js";
 import { api, problemOf } from "../wire/api.js";
@@ -40,6 +41,9 @@ export function Composer({ session }: { session: OpenSession }): VNode {
   useEffect(() => {
     setDraft(drafts.get(session.id) ?? NOTHING);
     setProblem(null);
+    if (begun.peek() !== session.id) return;
+    begun.value = "";
+    box.current?.focus();
   }, [session]);
   useEffect(() => {
     if (!running) setStopping(false);

@@ -29,17 +29,21 @@ export function NetChanges({ row }: { row: TurnEndRow }): VNode | null {
       <p ref={head} class="net-head">
         <span>{t.net.total(row.net.length)}</span>
         <Counts counts={sumOf(row.net.map((total) => countsOfTotal(total, row.partial)))} />
-        <button
-          type="button"
-          class="link-button"
-          data-part="undo-turn"
-          onClick={() => {
-            undoWish.value = { selection: { turn: row.turn, call: null, path: null, hunk: null }, change: null };
-          }}
-        >
-          <Icon name="undo" />
-          {t.undo.turn}
-        </button>
+        {session.book.isUndone(row.turn) ? (
+          <span data-part="turn-undone">{t.standing.reverted}</span>
+        ) : (
+          <button
+            type="button"
+            class="link-button"
+            data-part="undo-turn"
+            onClick={() => {
+              undoWish.value = { selection: { turn: row.turn, call: null, path: null, hunk: null }, change: null };
+            }}
+          >
+            <Icon name="undo" />
+            {t.undo.turn}
+          </button>
+        )}
       </p>
       {row.partial && <p class="quiet-word">{t.net.partial}</p>}
       <ul class="chips">
@@ -84,6 +88,12 @@ function Chip({ total, row }: { total: NetTotal; row: TurnEndRow }): VNode {
       data-operation={total.operation}
       onClick={() => showInPanel({ kind: "net", turn: row.turn, path: total.path })}
     >
+      {total.old_name !== null && total.old_name !== total.name && (
+        <>
+          <PathText path={shortenedMiddle(total.old_name, NAME_CHARACTERS)} />
+          <span class="arrow"> → </span>
+        </>
+      )}
       <PathText path={shortenedMiddle(total.name, NAME_CHARACTERS)} />
       {words.map((word) => (
         <span key={word} class="fact">

@@ -66,6 +66,7 @@ export function PermissionCard({ row }: { row: PermissionRow }): VNode {
       data-part="permission"
       data-request={row.request}
       data-outcome="open"
+      tabIndex={-1}
       aria-label={`${t.title}: ${visible(title)}`}
     >
       <p class="permission-title">
@@ -112,7 +113,11 @@ function Settled({
       <span class="outcome">{t.outcomes[row.outcome ?? ""] ?? visible(row.outcome ?? "")}</span>
       {row.by !== null && row.by !== "" && (
         <span>
-          {t.by} <Foreign text={row.by} />
+          {said(row.by, t.answerers) ?? (
+            <>
+              {t.by} <Foreign text={row.by} />
+            </>
+          )}
         </span>
       )}
       {outdated && <span class="attention">{t.outdated}</span>}
@@ -219,13 +224,31 @@ function Buttons({ row, ready }: { row: PermissionRow; ready: boolean }): VNode 
   const [problem, setProblem] = useState<Problem | null>(null);
   const [late, setLate] = useState(false);
   const readOnly = session.state.value?.runs === "elsewhere";
+  const own = useRef<HTMLDivElement>(null);
+  const answered = useRef(false);
+  // The button in focus goes with the question: the next question gets the focus, or else the prompt.
+  useEffect(() => {
+    return () => {
+      if (!answered.current) return;
+      requestAnimationFrame(() => {
+        if (document.activeElement !== document.body) return;
+        const next = document.querySelector<HTMLElement>("[data-part=permission][data-outcome=open]");
+        (next ?? document.getElementById("prompt"))?.focus();
+      });
+    };
+  }, []);
   const answer = async (option: string): Promise<void> => {
+    answered.current = true;
     setAnswering(option);
     setProblem(null);
     try {
       setLate(!(await api.answer(session.id, row.request, option)).settled);
     } catch (error) {
+      answered.current = false;
       setProblem(problemOf(error));
+      requestAnimationFrame(() => {
+        own.current?.querySelector<HTMLElement>(`[data-option="${CSS.escape(option)}"]`)?.focus();
+      });
     } finally {
       setAnswering(null);
     }
@@ -233,7 +256,7 @@ function Buttons({ row, ready }: { row: PermissionRow; ready: boolean }): VNode 
   if (readOnly) return <p class="quiet-word">{t.composer.readOnly}</p>;
   return (
     <>
-      <div class="buttons" role="group" aria-label={t.permission.title}>
+      <div ref={own} class="buttons" role="group" aria-label={t.permission.title}>
         {row.options.map((option) => {
           const allows = option.kind.startsWith("allow");
           return (

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Dialog } from "../app/Dialog.js";
 import { ProblemNote } from "../app/ProblemNote.js";
-import { go, newSessionOpen } from "../app/page.js";
+import { begun, go, newSessionOpen } from "../app/page.js";
 import { messages } from "../i18n/language.js";
 import { visible } from "../text/visible.js";
 import { api, problemOf } from "../wire/api.js";
@@ -51,6 +51,7 @@ function Form({ close }: { close: () => void }): VNode {
     try {
       const state = await api.start({ folder: folder.trim(), agent, model: model.trim(), prompt: "" });
       close();
+      begun.value = state.session;
       go(state.session);
     } catch (error) {
       setProblem(problemOf(error));
@@ -97,7 +98,7 @@ function Form({ close }: { close: () => void }): VNode {
             data-part="model"
             onInput={(event) => setModel(event.currentTarget.value)}
           />
-          <small>{t.newSession.modelHint}</small>
+          <small>{chosen.needs_model ? t.newSession.modelNeeded : t.newSession.modelHint}</small>
         </label>
       )}
       <label class="field">

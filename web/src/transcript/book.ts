@@ -63,6 +63,18 @@ export class Book {
     return rows.sort((a, b) => a.seq - b.seq);
   }
 
+  /**
+   * All that the turn did was taken back. False also where its beginning is not here. Read inside a component, it makes
+   * the component follow.
+   */
+  isUndone(turn: number): boolean {
+    const ids = this.sections.value.filter((section) => section.turn === turn).flatMap((section) => section.ids.value);
+    const rows = ids.map((id) => this.#get(id).row.value);
+    const changed = rows.filter((row) => "changes" in row && row.kind !== "permission" && row.changes.length > 0);
+    const isWhole = rows.some((row) => row.kind === "user" || row.kind === "revert");
+    return isWhole && changed.length > 0 && changed.every(isTakenBack);
+  }
+
   rows(): Row[] {
     return this.#order.map((id) => this.#get(id).row.peek());
   }
@@ -205,6 +217,11 @@ export class Book {
     }
     if (!sameList(this.sections.peek(), sections)) this.sections.value = sections;
   }
+}
+
+function isTakenBack(row: Row): boolean {
+  if (row.kind === "found") return row.changes.every((change) => row.reverted_paths.includes(change.path));
+  return (row.kind === "tool" || row.kind === "revert") && row.reverted;
 }
 
 function sameList<T>(a: readonly T[], b: readonly T[]): boolean {

@@ -81,7 +81,7 @@ export function rowLabel(row: Row): string {
     case "turn_end":
       return t.end[row.reason];
     default:
-      return t.row.other;
+      return t.row.other[row.why];
   }
 }
 
@@ -199,7 +199,7 @@ function TurnEnd({ row }: { row: TurnEndRow }): VNode {
 }
 
 function Other({ row }: { row: OtherRow }): VNode {
-  return <Label icon="question" text={messages().row.other} note={said(row.title) ?? row.title} />;
+  return <Label icon="question" text={messages().row.other[row.why]} note={said(row.title) ?? row.title} />;
 }
 
 /** One quiet line: a picture, words of ours, and words of somebody else's. */

@@ -884,6 +884,11 @@ export interface components {
             kind: "other";
             /** Title */
             title: string;
+            /**
+             * Why
+             * @enum {string}
+             */
+            why: "unknown" | "damaged" | "unshown";
         };
         /**
          * PartUndone

@@ -1,6 +1,7 @@
 import { effect } from "@preact/signals";
 import { describe, expect, it } from "vitest";
 import { Book } from "../../src/transcript/book.js";
+import type { Row } from "../../src/wire/rows.js";
 import { agent, change, tool } from "../changes.js";
 
 function ids(book: Book): string[][] {
@@ -21,6 +22,18 @@ describe("the rows on a page", () => {
     book.upsert(rows);
     expect(ids(book)).toEqual([["a", "b"]]);
     expect(book.appended.value).toBe(2);
+  });
+
+  it("say of a turn that it was undone where all of it was, and its beginning is here", () => {
+    const prompt = { ...agent("u", "Go."), kind: "user", attachments: [] } as unknown as Row;
+    const done = tool({ seq: 2, status: "applied", changes: [change()], reverted: true });
+    const book = new Book();
+    book.upsert([done]);
+    expect(book.isUndone(1)).toBe(false);
+    book.upsert([prompt]);
+    expect(book.isUndone(1)).toBe(true);
+    book.upsert([tool({ id: "tool:1:t2", call: "t2", seq: 3, status: "applied", changes: [change()] })]);
+    expect(book.isUndone(1)).toBe(false);
   });
 
   it("never go back to an earlier revision", () => {

@@ -35,7 +35,7 @@ def shown_row(place: Place, row: of.AnyRow, *, whole: bool = False, covered: Seq
     except Exception:
         _log.exception("The row %s of session %s cannot be shown", row.id, place.session)
         title = "This row cannot be shown. The log of the data folder says why; redline show draws it too."
-        return wire.OtherRow(**head_of(row), kind="other", title=title)
+        return wire.OtherRow(**head_of(row), kind="other", title=title, why="unshown")
 
 
 def _row(place: Place, row: of.AnyRow, *, whole: bool) -> wire.Row:
@@ -86,7 +86,7 @@ def _row(place: Place, row: of.AnyRow, *, whole: bool) -> wire.Row:
                 net=[shown_total(place, one) for one in row.net], partial=row.partial,
             )  # fmt: skip
         case of.OtherRow():
-            return wire.OtherRow(**head_of(row), kind="other", title=text(row.title))
+            return wire.OtherRow(**head_of(row), kind="other", title=text(row.title), why=row.why)
     assert_never(row)
 
 

@@ -165,6 +165,7 @@ class OtherRow(RowHead):
 
     kind: Literal["other"]
     title: str
+    why: Literal["unknown", "damaged", "unshown"]
 
 
 Row = Annotated[
