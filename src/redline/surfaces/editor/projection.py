@@ -136,7 +136,8 @@ class Projection:
             case NoticeRow():
                 return [remark(row.id, row.level, words.told(row.problem))] if self._first(row.id) else []
             case TurnEndRow():
-                if row.error is None or not self._first(row.id):
+                # That an agent ended its turn as cancelled is what the prompt's own answer says.
+                if row.error is None or row.reason == "cancelled" or not self._first(row.id):
                     return []
                 return [remark(row.id, "error", words.told(row.error))]
             case OtherRow() if isinstance(row.update, Mapping) and not self._is_told_by_agent:
