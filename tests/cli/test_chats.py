@@ -66,6 +66,15 @@ def test_a_missing_token_says_where_to_put_it(redline: CommandLine, platform: st
     assert f"docs/{platform}.md" in done.stderr
 
 
+@pytest.mark.parametrize("platform", ["slack", "discord", "telegram"])
+def test_an_agent_that_nobody_knows_is_said_at_the_start(platform: str) -> None:
+    tokens = {"bot_token": TOKEN, **({"app_token": "xapp-1"} if platform == "slack" else {})}
+    config = Config.model_validate({platform: {**tokens, "agent": "foo"}})
+    with pytest.raises(Failure, match=rf"agent under \[{platform}\].*foo"):
+        wanted(config, [platform])
+    assert wanted(Config.model_validate({platform: {**tokens, "agent": "builtin"}}), [platform]) == [platform]
+
+
 def test_what_is_enabled_need_not_be_named() -> None:
     config = Config.model_validate({"telegram": {"enabled": True, "bot_token": TOKEN}})
     assert wanted(config, []) == ["telegram"]

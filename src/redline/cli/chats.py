@@ -45,6 +45,7 @@ def wanted(config: Config, named: Collection[str]) -> list[str]:
                     f"docs/{name}.md says where it comes from.",
                 )
         _check_folders(name, settings)
+        _check_agent(name, settings, config)
         try:
             importlib.import_module(f"redline.surfaces.{name}.surface")
         except ModuleNotFoundError as error:
@@ -66,6 +67,19 @@ def _check_folders(platform: str, settings: ChatConfig) -> None:
         except GatewayError as error:
             message = f"{name} under [{platform}.folders] cannot be used: {error.message}"
             raise Failure(2, error.code, message, error.remedy) from error
+
+
+def _check_agent(platform: str, settings: ChatConfig, config: Config) -> None:
+    from redline.cli import agents
+    from redline.cli.roster import ConfiguredRoster
+
+    if any(offer.default and offer.name == settings.agent for offer in ConfiguredRoster(config).offers()):
+        return
+    try:
+        agents.chosen(settings.agent, "")
+    except Failure as failure:
+        message = f"agent under [{platform}] cannot be used: {failure.message}"
+        raise Failure(2, failure.code, message, failure.remedy) from failure
 
 
 @contextlib.asynccontextmanager
@@ -111,6 +125,12 @@ async def _stay(name: str, config: Config, gateway: Gateway, places: Places, tri
                     print(
                         f"Nobody may talk to it there yet: write to it once, it tells your id, and put that into allow "
                         f"under [{name}] in the configuration.",
+                        file=sys.stderr,
+                    )
+                if not getattr(config, name).folders:
+                    print(
+                        f"No session can begin there yet: no folder is named under [{name}.folders] in the "
+                        f"configuration.",
                         file=sys.stderr,
                     )
                 _over(tried)

@@ -183,7 +183,13 @@ class Desk:
         name = folder or next(iter(folders))
         if name not in folders:
             raise GatewayError("NO_FOLDER", f"There is no folder {visible(name)!r}.", f"Known: {', '.join(folders)}.")
-        room = await self._gateway.start(folders[name], agent or self.rules.agent, source=self._platform.name)
+        try:
+            room = await self._gateway.start(folders[name], agent or self.rules.agent, source=self._platform.name)
+        except GatewayError as error:
+            if error.code != "UNKNOWN_AGENT":
+                raise
+            known = ", ".join(sorted(offer.name for offer in self._gateway.offers()))
+            raise GatewayError(error.code, error.message, f"Known are {known}.") from error
         self._places.bind(self._platform.name, place, room.session)
         return self._show(place, room)
 
