@@ -207,3 +207,14 @@ def test_no_cut_falls_inside_a_character_with_its_marks(platform: Platform, unit
             assert piece[0] not in "\u200d\ufe0f🏽"
         for piece in pages[:-1]:
             assert piece[-1] != "\u200d"
+
+
+@pytest.mark.parametrize("platform", PLATFORMS, ids=lambda one: one.name)
+@pytest.mark.parametrize("before", [0, 40])
+def test_the_head_of_a_hunk_stands_with_its_first_line(platform: Platform, before: int) -> None:
+    lines = ["@@ -1,40 +1,40 @@", *["+ab"] * before] if before else []
+    text = "\n".join([*lines, "@@ -0,0 +1 @@", "+" + "x" * (2 * platform.measure.limit)])
+    pages = paginate([Verbatim(text, head="Created a.txt")], platform.measure)
+    pieces = [piece for page in pages if isinstance(page, Message) for piece in page.pieces]
+    assert len(pages) > 1
+    assert not any(piece.text.split("\n")[-1].startswith("@@") for piece in pieces)

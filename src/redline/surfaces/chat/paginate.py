@@ -171,6 +171,14 @@ def _cut(
         hunk = at
     if hunk > 0:
         return text[: hunk - 1], text[hunk:], False
+    if hunks and at:
+        last = text.rfind("\n", 0, at - 1) + 1
+        if text.startswith("@@", last):  # a hunk's head stands with its first line
+            if last:
+                return text[: last - 1], text[last:], False
+            if room - used > 1:
+                taken, rest, inside = _cut_inside(text[at:], room - used, size, words=words)
+                return text[:at] + taken, rest, inside
     if at:
         return text[: at - 1], text[at:], False
     return _cut_inside(text, room, size, words=words)
