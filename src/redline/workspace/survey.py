@@ -36,6 +36,8 @@ _MOMENT_SECONDS = 0.004
 _PATIENCE_SECONDS = 0.15
 """So long one look waits in all for files that are being written."""
 _FRESH_NS = 150_000_000
+_AT_ONCE = 4096
+"""Bytes: what the usual libraries write with one system call; a smaller file is there as a whole or is empty."""
 _DRAFT = (".redline-", ".tmp")
 
 
@@ -90,7 +92,7 @@ class Survey:
         found, fresh = [], {}
         for path in paths:
             state = None if _is_draft(path) else self._seen(path)
-            if state is not None and _is_fresh(state):
+            if state is not None and _is_fresh(state) and (_in_parts(state) or self._is_emptied(path, state)):
                 fresh[path] = state
             elif state is not None:
                 found.append(self._difference(path, state))
@@ -282,6 +284,10 @@ def _had_size(entry: index_file.Entry | None, state: State) -> bool:
     if entry is None or index_file.is_doubted(entry) or state.data is None:
         return True
     return index_file.size_of(entry) == len(state.data)
+
+
+def _in_parts(state: State) -> bool:
+    return state.facts is not None and state.facts.st_size >= _AT_ONCE
 
 
 def _is_fresh(state: State) -> bool:
