@@ -123,6 +123,8 @@ class Outbox:
                 self._idle.set()
                 await self._wake.wait()
                 continue
+            # The files of a turn that ended stand above the next turn.
+            waiting = [flow for flow in waiting if not any(_is_before(other, flow) for other in waiting)]
             flow = min(waiting, key=lambda one: (not one.urgent, one.served))
             delay = self._delay(urgent=flow.urgent)
             if delay > _AT_ONCE:
@@ -329,6 +331,12 @@ class Outbox:
 
     def _hold(self, seconds: float) -> None:
         self._not_before = max(self._not_before, asyncio.get_running_loop().time() + seconds)
+
+
+def _is_before(one: Flow, other: Flow) -> bool:
+    """It is of an earlier turn of the same session in the same place, and over."""
+    same = (one.begun.session, one.begun.place) == (other.begun.session, other.begun.place)
+    return same and one.final and 0 < one.begun.turn < other.begun.turn
 
 
 def _keys(call: _Call) -> list[tuple[str, int]]:
