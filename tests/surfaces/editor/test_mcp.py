@@ -92,7 +92,7 @@ async def test_what_does_not_work_is_said_and_stops_nothing(place: Place) -> Non
         [failed] = editor.held[session].calls.values()
         assert failed["status"] == "failed"
         assert "MCP: fail: Error executing tool fail" in said(failed["content"])
-        assert "the ink is dry. See what the server itself says about it." in said(failed["content"])
+        assert "fail. See what the server itself says about it." in said(failed["content"])
         assert "MCP server 'gone' cannot be used" in editor.held[session].text["agent"]
         assert editor.held[session].text["agent"].endswith("Went on.")
 
