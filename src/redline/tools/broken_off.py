@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from redline.changes.codec import from_json, kept_to_json, path_from_json, to_json
+from redline.changes.compare import lines_of
 from redline.tools.intent import CallKey, call_key, mappings
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def _is_held(change: FileChange) -> bool:
             return not os.path.lexists(path)
         if path.stat().st_size > _READ_LIMIT:
             return True  # nobody has looked
-        lines = path.read_text("utf-8", "surrogateescape").splitlines()
+        lines = [line.rstrip("\r") for line in lines_of(path.read_bytes())]
     except OSError:
         return False
     text = "\n".join(["", *lines, ""])

@@ -82,7 +82,7 @@ class TestADiffThatIsMissingOrDropped:
             assert touched(row, live) == ONE_LINE
             events = [event async for event in live.session.log.events() if event.type == "tool/result"]
             assert "ok" in json.dumps(events[-1].data["content"])
-            assert row.raw["content"] == [{"type": "future", "x": 1}]
+            assert row.raw["content"] == [words("ok"), {"type": "future", "x": 1}]
 
     async def test_a_call_before_any_text_has_its_row(self, tmp_path: Path) -> None:
         """Public reports: A6."""
