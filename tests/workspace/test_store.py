@@ -111,6 +111,15 @@ def test_the_cap_counts_what_other_processes_kept(store: ByteStore) -> None:
     assert mine.put("mine", b"c" * 90_000) == [None]
 
 
+def test_the_cap_counts_what_was_kept_many_at_once(store: ByteStore) -> None:
+    full = ByteStore(store.root, cap=1_000_000)
+    for _ in range(2):
+        full.put("s", *(os.urandom(7_500) for _ in range(64)))
+    refused = full.put("s", *(os.urandom(7_500) for _ in range(64)))
+    assert refused.count(None) >= 60
+    assert full.size() <= 1_000_000
+
+
 def test_its_size_is_what_lies_on_the_disk(store: ByteStore) -> None:
     assert store.size() == 0
     store.put("s", b"x" * 50_000)

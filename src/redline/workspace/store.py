@@ -107,6 +107,9 @@ class ByteStore:
                     self._write(session, objects, missing)
                 else:
                     self._write_pack(objects, missing)
+                with self._lock:
+                    if self._total is not None:
+                        self._total += sum(map(len, missing.values()))
         return [None if blob is None or blob in refused else blob for blob in blobs]
 
     def get(self, session: str, blob: str) -> bytes | None:
@@ -288,9 +291,6 @@ class ByteStore:
             folders.add(path.parent)
         self._timed(lambda: _flush_folders(folders))
         self._sound.setdefault(session, set()).update(missing)
-        with self._lock:
-            if self._total is not None:
-                self._total += sum(map(len, missing.values()))
 
     def _clear_doomed(self) -> None:
         for doomed in self.root.glob(f"{_DOOMED}*"):
