@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from redline.workspace.snapshot import SnapshotError
-from redline.workspace.store import BytesError
+from redline.workspace.error import BytesError, SnapshotError
 
 _NAMED_ONLY = "From now on only the files that a call names are checked."
 _ADVICE = "Start Redline in the folder that is worked on, or let git ignore what is generated."

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING
 
-from redline.workspace.store import BytesError
+from redline.workspace.error import BytesError
 
 if TYPE_CHECKING:
     from redline.workspace.store import ByteStore

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Entry = bytes
 """The fixed part of an index entry, 62 bytes."""
 
-FILE, EXECUTABLE, SYMLINK, GITLINK = 0o100644, 0o100755, 0o120000, 0o160000
+FILE, EXECUTABLE, SYMLINK = 0o100644, 0o100755, 0o120000
 EMPTY_BLOB = bytes.fromhex("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
 
 _FACTS = struct.Struct(">10I")

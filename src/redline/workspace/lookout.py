@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from redline.workspace import bounds, index_file
 from redline.workspace.bounds import Limit, Limits
+from redline.workspace.error import BytesError, SnapshotError
 from redline.workspace.head_start import head_start
 from redline.workspace.repository import UserRepository
-from redline.workspace.snapshot import Snapshot, SnapshotError
-from redline.workspace.store import BytesError
+from redline.workspace.snapshot import Snapshot
 from redline.workspace.survey import Difference, Found, Survey, guessed
 
 if TYPE_CHECKING:

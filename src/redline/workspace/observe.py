@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from redline.workspace import bounds
 from redline.workspace.bounds import Limit, Limits
+from redline.workspace.error import BytesError
 from redline.workspace.known import LastChanges
 from redline.workspace.lookout import Lookout, Stopped
-from redline.workspace.store import BytesError
 from redline.workspace.survey import Found as Found
 
 if TYPE_CHECKING:

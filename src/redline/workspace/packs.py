@@ -16,7 +16,8 @@ import time
 import zlib
 from typing import TYPE_CHECKING
 
-from redline.workspace.disk import flush, flush_folder, write_new_file
+from redline.changes.compare import blob_id
+from redline.workspace.disk import NEW_PREFIX, flush, flush_folder, write_new_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,7 @@ class PackWriter:
     def __init__(self, folder: Path) -> None:
         """`folder`: `objects/pack` of a repository; it must exist."""
         self._folder = folder
-        self._path = folder / f".new-{os.getpid()}-{time.time_ns()}.pack"
+        self._path = folder / f"{NEW_PREFIX}{os.getpid()}-{time.time_ns()}.pack"
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         self._file = os.fdopen(descriptor, "w+b")
         self._file.write(bytes(12))
@@ -47,9 +48,6 @@ class PackWriter:
         self._file.close()
         with contextlib.suppress(OSError):
             self._path.unlink()
-
-    def __len__(self) -> int:
-        return len(self._entries)
 
     @property
     def size(self) -> int:
@@ -122,9 +120,6 @@ class Packs:
         self._folder = folder
         self._open: dict[str, _Pack] = {}
 
-    def holds(self, blob: bytes) -> bool:
-        return self._find(blob) is not None
-
     def read(self, blob: bytes) -> bytes | None:
         """The bytes of a blob; None where no pack has it, or what it has is damaged. Raises OSError."""
         found = self._find(blob)
@@ -132,11 +127,7 @@ class Packs:
             return None
         pack, offset = found
         data = pack.read(offset)
-        if data is None:
-            return None
-        digest = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
-        digest.update(data)
-        return data if digest.digest() == blob else None
+        return data if data is not None and blob_id(data) == blob.hex() else None
 
     def close(self) -> None:
         for pack in self._open.values():

@@ -23,6 +23,7 @@ from redline.workspace import index_file
 from redline.workspace.borrowed import BorrowedObjects, Place
 from redline.workspace.comparison import Comparison
 from redline.workspace.disk import write_new_file
+from redline.workspace.error import SnapshotError
 from redline.workspace.index_file import Entry
 
 if TYPE_CHECKING:
@@ -50,10 +51,6 @@ _AS_EFFECTIVE = os.access in os.supports_effective_ids
 
 Signature = tuple[int, int, int, int]
 """Of a file that is too large to be read: size, time of change in ns, inode, mode."""
-
-
-class SnapshotError(Exception):
-    """The workspace could not be compared; the message is the reason."""
 
 
 class Snapshot:

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
 from dataclasses import dataclass
 from typing import Literal
 
+from redline.changes.compare import blob_id
 from redline.workspace.index_file import EXECUTABLE, FILE, SYMLINK, Entry, doubted, entry, is_doubted
 
 Kind = Literal["file", "symlink", "large", "none", "folder", "special", "denied"]
@@ -161,6 +161,4 @@ def _is_settled(facts: os.stat_result, begun: int) -> bool:
 
 
 def _blob(data: bytes) -> bytes:
-    digest = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
-    digest.update(data)
-    return digest.digest()
+    return bytes.fromhex(blob_id(data))

@@ -15,11 +15,11 @@ from redline.changes.record import FileChange, Side
 from redline.changes.shorten import LOG_LIMIT
 from redline.workspace import index_file
 from redline.workspace.bounds import Limit, unkept
+from redline.workspace.error import BytesError
 from redline.workspace.index_file import EMPTY_BLOB, EXECUTABLE, SYMLINK
 from redline.workspace.logged import as_logged
 from redline.workspace.moves import End, moves
 from redline.workspace.state import NOTHING, Reader, State, differ, read_state
-from redline.workspace.store import BytesError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
