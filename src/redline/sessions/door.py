@@ -8,19 +8,32 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary, ref
 
 from redline.sessions.gate import Admitted
 from redline.sessions.redaction import Redactor
+from redline.sessions.store import Store
 
 _NAMES_A_SECRET = re.compile("pass|pwd|secret|token|credential|auth|key", re.IGNORECASE).search
 """Under such a key a value is judged by more than itself, so the door is always asked."""
 
 
-Through = Callable[[Any, BaseException | None], None]
-"""Called with the masked value, or with what went wrong."""
+class Entrant(Protocol):
+    """An event that enters."""
+
+    redactor: Redactor
+    admitted: Admitted
+    passed: bool
+    """It has been masked already, and only keeps its place."""
+    store: Store
+    """Where it goes; told to go on when all have come through."""
+
+    def through(self, data: Any, error: BaseException | None) -> None:
+        """Called with the masked value, or with what went wrong."""
+        ...
 
 
 class Door:
@@ -28,25 +41,19 @@ class Door:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = ref(loop)
-        self._waiting: list[tuple[Redactor, Admitted, bool, Through]] = []
-        self._after: set[Callable[[], None]] = set()
+        self._waiting: list[Entrant] = []
         self._is_to_open = False
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
         return self._loop()
 
-    def enter(
-        self, redactor: Redactor, admitted: Admitted, passed: bool, through: Through, after: Callable[[], None]
-    ) -> None:
-        """Let it through at the end of this turn of the loop, after those that entered before it. `passed`: it has been
-        masked already, and only keeps its place. `after`: called once when all have come through, however many name it.
-        """
+    def enter(self, entrant: Entrant) -> None:
+        """Let it through at the end of this turn of the loop, after those that entered before it."""
         if not self._is_to_open:
             self._is_to_open = True
             asyncio.get_running_loop().call_soon(self._open)
-        self._waiting.append((redactor, admitted, passed, through))
-        self._after.add(after)
+        self._waiting.append(entrant)
 
     def _open(self) -> None:
         if not self._waiting:
@@ -61,31 +68,31 @@ class Door:
 
     def _pass_through(self) -> None:
         waiting, self._waiting = self._waiting, []
-        after, self._after = self._after, set()
-        clean = self._clean(waiting)
-        for redactor, admitted, passed, through in waiting:
-            value, error = admitted.value, None
-            if not passed and redactor not in clean:
+        clean = _clean(waiting)
+        for entrant in waiting:
+            value, error = entrant.admitted.value, None
+            if not entrant.passed and entrant.redactor not in clean:
                 try:
-                    value = masked(redactor, admitted)
+                    value = masked(entrant.redactor, entrant.admitted)
                 except Exception as fault:
                     error = fault
-            through(value, error)
-        for each in after:
-            each()
+            entrant.through(value, error)
+        for store in {entrant.store for entrant in waiting}:
+            store.flush()
 
-    def _clean(self, waiting: list[tuple[Redactor, Admitted, bool, Through]]) -> set[Redactor]:
-        """Those who find nothing in all that waits for them."""
-        if len(waiting) == 1:
-            return set()
-        groups: dict[Redactor, list[Admitted]] = {}
-        for redactor, admitted, passed, _ in waiting:
-            if not passed:
-                groups.setdefault(redactor, []).append(admitted)
-        try:
-            return {redactor for redactor, group in groups.items() if is_clean(redactor, group)}
-        except Exception:  # each is asked by itself then, and its fault is told to its own appender
-            return set()
+
+def _clean(waiting: list[Entrant]) -> set[Redactor]:
+    """Those who find nothing in all that waits for them."""
+    if len(waiting) == 1:
+        return set()
+    clean = set()
+    for redactor in {entrant.redactor for entrant in waiting}:
+        theirs = [each.admitted for each in waiting if each.redactor is redactor and not each.passed]
+        # Where looking fails each is asked by itself, and its fault is told to its own appender.
+        with suppress(Exception):
+            if is_clean(redactor, theirs):
+                clean.add(redactor)
+    return clean
 
 
 _doors: WeakKeyDictionary[asyncio.AbstractEventLoop, Door] = WeakKeyDictionary()

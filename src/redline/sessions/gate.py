@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from redline.sessions.spelling import as_text
 
 DEPTH_LIMIT = 100
 """Containers within one another, the outermost included."""
@@ -28,8 +30,6 @@ BULKY: frozenset[str] = frozenset({"rawInput", "rawOutput", "_meta", "arguments"
 """Keys under which agents send whole texts."""
 
 _MENDED_DEPTH = DEPTH_LIMIT - 16
-_TEXT_LIMIT = 256 * 2**20
-"""Characters."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -43,18 +43,21 @@ class GateError(ValueError):
         self.reason = reason
 
 
-@dataclass(slots=True)
 class Admitted:
-    """What passed the gate. Not frozen, because one is made for each event and freezing is half of what that costs."""
+    """What passed the gate. One is made for each event, so it is no frozen record, which takes twice as long to make;
+    for the same reason the walk that fills it is it."""
 
-    value: Any
-    """A copy that shares nothing with what came in and holds no lone surrogate."""
-    size: int
-    """About the bytes of its JSON form."""
-    strings: list[str]
-    """All strings in it, keys of objects aside."""
-    keys: set[str]
-    omitted: tuple[Omitted, ...] = ()
+    __slots__ = ("keys", "omitted", "size", "strings", "value")
+
+    def __init__(self) -> None:
+        self.value: Any = None
+        """A copy that shares nothing with what came in and holds no lone surrogate."""
+        self.size = 0
+        """About the bytes of its JSON form."""
+        self.strings: list[str] = []
+        """All strings in it, keys of objects aside."""
+        self.keys: set[str] = set()
+        self.omitted: list[Omitted] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Omitted:
 
 def check(value: object) -> None:
     """Raise `GateError` where the log would refuse the value."""
-    _Walk(None, mend=False).run(value)
+    _Walk(omit=False, mend=False).run(value)
 
 
 def admit(value: object, *, omit: bool = False) -> Admitted:
@@ -76,18 +79,18 @@ def admit(value: object, *, omit: bool = False) -> Admitted:
     With `omit`, strings of more than `LARGE_STRING` bytes under a key of `BULKY` are replaced by `{omitted: true,
     bytes}` and handed back in `omitted`, for the caller to store.
     """
-    omitted: list[Omitted] | None = [] if omit else None
-    walk = _Walk(omitted, mend=False)
-    return Admitted(walk.run(value), walk.size, walk.strings, walk.keys, tuple(omitted or ()))
+    walk = _Walk(omit=omit, mend=False)
+    walk.value = walk.run(value)
+    return walk
 
 
 def as_json(value: object) -> Any:
     """What an agent sent, with whatever the gate would refuse kept as text; of more than `EVENT_LIMIT` bytes, all of it
     becomes one text."""
     try:
-        return _Walk(None, mend=True).run(value)
+        return _Walk(omit=False, mend=True).run(value)
     except GateError:
-        return escaped(_as_text(value))
+        return escaped(as_text(value))
 
 
 def escaped(text: str) -> str:
@@ -108,32 +111,47 @@ _Frame = tuple[Iterator[tuple[Any, Any]], Any, bool, bool, Any, int]
 of `BULKY`, the key that is being walked, and its identity."""
 
 
-class _Walk:
+class _Walk(Admitted):
     """One pass: checks, copies, escapes, and counts bytes as it goes, so that shared parts cannot blow up."""
 
-    def __init__(self, omitted: list[Omitted] | None, *, mend: bool) -> None:
-        self.omitted = omitted
+    __slots__ = ("current", "depth_limit", "escaping", "inside", "mend", "omit", "stack")
+
+    def __init__(self, *, omit: bool, mend: bool) -> None:
+        # Not by `super`, which costs a tenth of all that the gate does.
+        self.size = 0
+        self.strings = []
+        self.keys = set()
+        self.omitted = []
+        self.omit = omit
         self.mend = mend
         self.depth_limit = _MENDED_DEPTH if mend else DEPTH_LIMIT
-        self.size = 0
-        self.strings: list[str] = []
-        self.keys: set[str] = set()
         self.escaping = False
         """Some key was changed, so that another may now be its equal."""
         self.stack: list[_Frame] = []
         self.inside: set[int] = set()
-        self.current: tuple[bool, Any] = False, 0
+        self.current: tuple[bool, Any] | None = None
         """Of the innermost container: whether it is a dict, and the key that is being looked at."""
 
     def run(self, value: object) -> Any:
+        kind = type(value)
+        if kind is dict or kind is list:
+            return self._container(value)
+        if value is None or kind is bool or (kind is int and -INTEGER_LIMIT <= value <= INTEGER_LIMIT):  # type: ignore[operator]
+            return value
+        shown = self._other(value, kind, False)
+        if self.size > EVENT_LIMIT:
+            raise self._grown()
+        return shown
+
+    def _container(self, value: Any) -> Any:
         """The common cases stand in line: this loop is all that most events cost at the gate."""
         strings, keys, stack, inside = self.strings, self.keys, self.stack, self.inside
-        result: list[Any] = [None]
-        items: Iterator[tuple[Any, Any]] = iter([(0, value)])
-        target: Any = result
-        named = bulky = False
-        identity = 0
-        size = 0
+        within = self.depth_limit - 1
+        named, bulky, identity = type(value) is dict, False, id(value)
+        items: Iterator[tuple[Any, Any]] = iter(value.items()) if named else enumerate(value)
+        target: Any = {} if named else [None] * len(value)
+        inside.add(identity)
+        size, left = CONTAINER_SIZE, EVENT_LIMIT
         while True:
             for key, item in items:
                 if named:
@@ -142,22 +160,24 @@ class _Walk:
                     else:
                         self.current = named, key
                         key = self._key(key, target)
+                        left = EVENT_LIMIT - self.size
                     keys.add(key)
-                size += 3
                 kind = type(item)
                 if kind is str and item.isascii() and len(item) <= LARGE_STRING:
-                    size += len(item)
+                    size += len(item) + 3
                     strings.append(item)
                     target[key] = item
                 elif kind is int and -INTEGER_LIMIT <= item <= INTEGER_LIMIT:
-                    size += 8
+                    size += 11
                     target[key] = item
                 elif item is None or kind is bool:
+                    size += 3
                     target[key] = item
-                elif (kind is dict or kind is list) and len(stack) < self.depth_limit and id(item) not in inside:
-                    size += CONTAINER_SIZE
-                    if self.size + size > EVENT_LIMIT:
-                        raise self._grown(named, key)
+                elif (kind is dict or kind is list) and len(stack) < within and id(item) not in inside:
+                    size += CONTAINER_SIZE + 3
+                    if size > left:
+                        self.current = named, key
+                        raise self._grown()
                     stack.append((items, target, named, bulky, key, identity))
                     bulky = bulky or (named and key in BULKY)
                     named = kind is dict
@@ -170,15 +190,16 @@ class _Walk:
                     break
                 else:
                     self.current = named, key
-                    self.size += size
-                    size = 0
+                    size += 3
                     target[key] = self._other(item, kind, bulky or (named and key in BULKY))
-                if self.size + size > EVENT_LIMIT:
-                    raise self._grown(named, key)
+                    left = EVENT_LIMIT - self.size
+                if size > left:
+                    self.current = named, key
+                    raise self._grown()
             else:
                 if not stack:
                     self.size += size
-                    return result[0]
+                    return target
                 inside.discard(identity)
                 items, target, named, bulky, key, identity = stack.pop()
 
@@ -214,7 +235,7 @@ class _Walk:
         except UnicodeEncodeError:
             data = item.encode("utf-8", "surrogatepass")
             item = escaped(item)
-        if len(data) <= LARGE_STRING or self.omitted is None or not bulky:
+        if len(data) <= LARGE_STRING or not self.omit or not bulky:
             self.size += len(data)
             self.strings.append(item)
             return item
@@ -234,16 +255,17 @@ class _Walk:
         if not self.mend:
             raise GateError(self._path(), reason)
         self.escaping = True
-        return self._text(_as_text(item), False)
+        return self._text(as_text(item), False)
 
-    def _grown(self, named: bool, key: Any) -> GateError:
-        self.current = named, key
+    def _grown(self) -> GateError:
         return GateError(self._path(), f"the event grows beyond {EVENT_LIMIT} bytes here")
 
     def _path(self) -> str:
         """Where the walk stands; a container's own key is kept in the frame that it was entered from."""
+        if self.current is None:
+            return ""
         steps = [(frame[2], frame[4]) for frame in self.stack] + [self.current]
-        return "".join(_step(named, key) for named, key in steps[1:]).removeprefix(".")
+        return "".join(_step(named, key) for named, key in steps).removeprefix(".")
 
 
 def _step(named: bool, key: Any) -> str:
@@ -257,64 +279,4 @@ def _called(kind: type) -> str:
 
 
 def _shown(key: object) -> str:
-    return escaped(json.dumps(key, ensure_ascii=False)) if type(key) is str else _as_text(key)
-
-
-def _as_text(value: object) -> str:
-    """The value as people write JSON, whatever its depth; what JSON has no form for, as its `repr`. Ends early where
-    shared parts would make it larger than anything that was sent."""
-    written: list[str] = []
-    size = 0
-    waiting: list[Any] = [value]
-    inside: dict[int, None] = {}
-    while waiting and size < _TEXT_LIMIT:
-        item = waiting.pop()
-        kind = type(item)
-        if kind is _Verbatim:
-            text = item.text
-            if item.closes:
-                inside.popitem()
-        elif kind is not dict and kind is not list:
-            text = _leaf(item)
-        elif id(item) in inside:
-            text = '"(itself)"'
-        else:
-            inside[id(item)] = None
-            waiting.extend(reversed(list(_opened(item))))
-            continue
-        written.append(text)
-        size += len(text)
-    return "".join(written)
-
-
-@dataclass(frozen=True, slots=True)
-class _Verbatim:
-    text: str
-    closes: bool = False
-
-
-def _opened(item: dict[Any, Any] | list[Any]) -> Iterator[Any]:
-    named = isinstance(item, dict)
-    yield _Verbatim("{" if named else "[")
-    pairs: Any = item.items() if isinstance(item, dict) else enumerate(item)
-    for number, (key, value) in enumerate(pairs):
-        if number:
-            yield _Verbatim(",")
-        if named:
-            yield _Verbatim(_leaf(key) + ":")
-        yield value
-    yield _Verbatim("}" if named else "]", closes=True)
-
-
-def _leaf(item: object) -> str:
-    spell: Callable[[object], str] = repr
-    if item is None or type(item) in (str, bool, int, float):
-        spell = _json_leaf
-    try:
-        return spell(item)
-    except Exception:  # a foreign object's own repr may fail in any way
-        return f"<{type(item).__name__}>"
-
-
-def _json_leaf(item: object) -> str:
-    return json.dumps(item, ensure_ascii=False)
+    return escaped(json.dumps(key, ensure_ascii=False)) if type(key) is str else as_text(key)

@@ -12,7 +12,6 @@ import secrets
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from redline.sessions.door import Door, door, masked
@@ -36,30 +35,35 @@ class BlobSink(Protocol):
         ...
 
 
-@dataclass(slots=True)
 class _Pending:
-    """An event on its way to the store."""
+    """An event on its way to the store: an `Entrant` of the door."""
 
-    log: SessionLog
-    type: str
-    admitted: Admitted
-    durable: bool
-    passed: bool = False
-    """The door has seen it."""
-    seq: int = 0
-    at: int = 0
-    event: Event | None = None
-    told: asyncio.Future[Event] | None = None
-    done: bool = False
-    error: BaseException | None = None
+    __slots__ = (
+        "admitted", "at", "done", "durable", "error", "event", "log", "passed", "redactor", "seq", "store", "told",
+        "type",
+    )  # fmt: skip
+    seq: int
+    at: int
+    told: asyncio.Future[Event]
+
+    def __init__(self, log: SessionLog, type: str, admitted: Admitted, *, durable: bool, passed: bool = False) -> None:  # noqa: A002
+        self.log = log
+        self.redactor = log.redactor
+        self.store = log.store
+        self.type = type
+        self.admitted = admitted
+        self.durable = durable
+        self.passed = passed
+        self.event: Event | None = None
+        self.done = False
+        self.error: BaseException | None = None
 
     def through(self, data: Any, error: BaseException | None) -> None:
         """Past the door: on to the store. Whatever goes wrong is told to the appender, which waits for nothing else."""
         if error is None:
-            log = self.log
             try:
-                self.event = Event(log.session, self.seq, self.at, self.type, data)
-                log.store.submit([self.event], durable=self.durable, settled=self.answered)
+                self.event = event = Event(self.log.session, self.seq, self.at, self.type, data)
+                self.store.submit((event,), durable=self.durable, settled=self.answered)
             except Exception as fault:
                 error = fault
         if error is not None:
@@ -125,12 +129,12 @@ class SessionLog:
         event committed all the same.
         """
         flushed = type in DURABLE if durable is None else durable
-        pending = _Pending(self, type, self._admit(type, data), flushed)
+        pending = _Pending(self, type, self._admit(type, data), durable=flushed)
         return await (self._begin(pending) if self._is_quick(pending) else self._append_in_turn(pending))
 
     async def append_masked(self, type: str, data: dict[str, Any]) -> Event:  # noqa: A002
         """As `append`, for text that has passed the door already."""
-        pending = _Pending(self, type, self._admit(type, data), type in DURABLE, passed=True)
+        pending = _Pending(self, type, self._admit(type, data), durable=type in DURABLE, passed=True)
         return await (self._begin(pending) if self._is_quick(pending) else self._append_in_turn(pending))
 
     def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
@@ -209,7 +213,7 @@ class SessionLog:
             self._door = door()
         pending.told = loop.create_future()
         self._pending.append(pending)
-        self._door.enter(self.redactor, pending.admitted, pending.passed, pending.through, self.store.flush)
+        self._door.enter(pending)
         return pending.told
 
     def settle(self) -> None:
@@ -217,7 +221,6 @@ class SessionLog:
         while self._pending and self._pending[0].done:
             pending = self._pending.popleft()
             told, event = pending.told, pending.event
-            assert told is not None
             if pending.error is None and event is not None:
                 self._committed = event.seq
                 _tell(self._listeners, event)

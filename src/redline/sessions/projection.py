@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from redline.sessions.events import Event
@@ -16,13 +16,9 @@ _UNCOUNTED = ("binary", "unknown")
 
 @dataclass(slots=True)
 class Projection:
-    """What to add to a session's summary, and what its other tables need, for consecutive events of one session."""
+    """What to add to a session's summary, and what its other tables need, for consecutive events of one session. None:
+    as it is."""
 
-    first: int
-    last: int
-    started_at: int
-    updated_at: int | None
-    """When the session was last used: it is no use of it to be closed. None here and below: as it is."""
     workspace: str | None = None
     agent: str | None = None
     title: str | None = None
@@ -34,40 +30,27 @@ class Projection:
     at_least: bool = False
     """What `added` and `removed` are, as in `Summary`."""
     closed: bool | None = None
-    turn_starts: list[tuple[int, int]] | None = None
+    used_at: int | None = None
+    """When the session was last used: it is no use of it to be closed."""
+    turn_starts: list[tuple[int, int]] = field(default_factory=list)
     """(turn, seq)."""
-    intents: list[tuple[int, int, str] | tuple[int, str]] | None = None
+    intents: list[tuple[int, int, str] | tuple[int, str]] = field(default_factory=list)
     """In order: (seq, turn, call) opens one, (turn, call) closes all of that call."""
-    plain: bool = True
-    """Nothing but the tail and the time moves: true of most events."""
-
-    def is_plain(self) -> bool:
-        return not (
-            self.turns
-            or self.added
-            or self.removed
-            or not self.exact
-            or self.at_least
-            or self.closed is not None
-            or self.title is not None
-            or self.agent is not None
-            or self.workspace is not None
-        )
 
 
-def project(events: Sequence[Event]) -> Projection:
-    """Values of unexpected shapes count as absent: a log is read whatever an agent put into it."""
-    used_at = events[-1].at if events[-1].type != "session/closed" else _last_use(events)
-    projection = Projection(events[0].seq, events[-1].seq, events[0].at, used_at)
+def project(events: Sequence[Event]) -> Projection | None:
+    """None: nothing but the session's end and the time of its last use moves, as with most events.
+
+    Values of unexpected shapes count as absent: a log is read whatever an agent put into it.
+    """
+    projection = None
     for event in events:
         if (step := _STEPS.get(event.type)) is not None:
+            projection = projection or Projection()
             step(projection, event)
-            projection.plain = projection.is_plain()
+    if projection is not None:
+        projection.used_at = next((event.at for event in reversed(events) if event.type != "session/closed"), None)
     return projection
-
-
-def _last_use(events: Sequence[Event]) -> int | None:
-    return next((event.at for event in reversed(events) if event.type != "session/closed"), None)
 
 
 def _opened(projection: Projection, _event: Event) -> None:
@@ -92,17 +75,15 @@ def _turn(projection: Projection, event: Event) -> None:
     projection.closed = False
     turn = _count(event.data.get("turn"))
     projection.turns = max(projection.turns, turn)
-    projection.turn_starts = [*(projection.turn_starts or ()), (turn, event.seq)]
+    projection.turn_starts.append((turn, event.seq))
 
 
 def _intent(projection: Projection, event: Event) -> None:
-    opened = event.seq, _count(event.data.get("turn")), str(event.data.get("call"))
-    projection.intents = [*(projection.intents or ()), opened]
+    projection.intents.append((event.seq, _count(event.data.get("turn")), str(event.data.get("call"))))
 
 
 def _finished(projection: Projection, event: Event) -> None:
-    closed = _count(event.data.get("turn")), str(event.data.get("call"))
-    projection.intents = [*(projection.intents or ()), closed]
+    projection.intents.append((_count(event.data.get("turn")), str(event.data.get("call"))))
     if event.data.get("status") in _NOT_APPLIED:
         return
     for change in _changes(event.data.get("changes")):

@@ -16,8 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
+from redline.sessions import queries
 from redline.sessions.events import Event
 from redline.sessions.faults import store_error
 from redline.sessions.projection import project
@@ -70,12 +71,11 @@ class SqliteStore:
 
     def submit(self, events: Sequence[Event], *, durable: bool, settled: Callable[[StoreError | None], None]) -> None:
         session, first = events[0].session, events[0].seq
-        for place, event in enumerate(events if len(events) > 1 else ()):
-            if event.session != session or event.seq != first + place:
-                raise ValueError("one append takes consecutive events of one session")
-        rows = [(session, event.seq, event.v, event.at, event.type, to_json(event.data).decode()) for event in events]
+        if len(events) > 1 and [each[:2] for each in events] != [(session, first + n) for n in range(len(events))]:
+            raise ValueError("one append takes consecutive events of one session")
+        rows = [(session, seq, v, at, kind, to_json(data).decode()) for _, seq, at, kind, data, v in events]
         loop = asyncio.get_running_loop()
-        self._put(Append(session, project(events), rows, durable, loop, settled), loop)
+        self._put(Append(session, rows, project(events), durable, loop, settled), loop)
 
     def flush(self) -> None:
         self._send(asyncio.get_running_loop())
@@ -91,15 +91,16 @@ class SqliteStore:
             end = last if before is None else min(last, before - 1)
             return max(1, end - limit + 1), end
 
-        return await self._read(lambda connection: _rows(connection, session, bounds))
+        return await self._read(lambda connection: queries.between(connection, session, bounds))
 
     async def read(self, session: str, *, after: int = 0, limit: int = 500) -> list[Event | Damaged]:
-        return await self._read(
-            lambda connection: _rows(connection, session, lambda last: (after + 1, min(last, after + limit)))
-        )
+        def bounds(last: int) -> tuple[int, int]:
+            return after + 1, min(last, after + limit)
+
+        return await self._read(lambda connection: queries.between(connection, session, bounds))
 
     async def tail(self, session: str) -> int:
-        return await self._read(lambda connection: _tail(connection, session))
+        return await self._read(lambda connection: queries.tail(connection, session))
 
     async def watch(self, session: str, *, after: int = 0) -> AsyncIterator[Event | Damaged]:
         woken = asyncio.Event()
@@ -125,75 +126,30 @@ class SqliteStore:
                 del self._watchers[session]
 
     async def sessions(self, *, limit: int = 100, before: int | None = None) -> list[Summary]:
-        return await self._read(lambda connection: _summaries(connection, limit, before))
+        return await self._read(lambda connection: queries.summaries(connection, limit, before))
 
     async def summary(self, session: str) -> Summary | None:
-        def find(connection: sqlite3.Connection) -> Summary | None:
-            row = connection.execute(f"{_SELECT_SUMMARY} WHERE session = ?", (session,)).fetchone()
-            return None if row is None else _summary(row)
-
-        return await self._read(find)
+        return await self._read(lambda connection: queries.summary(connection, session))
 
     async def turn_start(self, session: str, turn: int) -> int | None:
-        def find(connection: sqlite3.Connection) -> int | None:
-            row = connection.execute("SELECT seq FROM turns WHERE session = ? AND turn = ?", (session, turn)).fetchone()
-            return None if row is None else int(row[0])
-
-        return await self._read(find)
+        return await self._read(lambda connection: queries.turn_start(connection, session, turn))
 
     async def turn_bounds(self, session: str, seq: int) -> tuple[int, int | None]:
-        def find(connection: sqlite3.Connection) -> tuple[int, int | None]:
-            first, following = connection.execute(
-                "SELECT MAX(CASE WHEN seq <= ?2 THEN seq END), MIN(CASE WHEN seq > ?2 THEN seq END)"
-                " FROM turns WHERE session = ?1",
-                (session, seq),
-            ).fetchone()
-            return (1 if first is None else int(first)), (None if following is None else int(following))
-
-        return await self._read(find)
+        return await self._read(lambda connection: queries.turn_bounds(connection, session, seq))
 
     async def of_types(
         self, session: str, types: Sequence[str], *, after: int = 0, before: int | None = None
     ) -> list[Event | Damaged]:
-        marks = ", ".join("?" * len(types))
-        until = 2**63 - 1 if before is None else before
-
-        def find(connection: sqlite3.Connection) -> list[Event | Damaged]:
-            rows = connection.execute(
-                f"{_SELECT_EVENT} WHERE session = ? AND seq > ? AND seq < ? AND type IN ({marks}) ORDER BY seq",
-                (session, after, until, *types),
-            )
-            return [_event(session, row[0], row) for row in rows]
-
-        return await self._read(find)
+        return await self._read(lambda connection: queries.of_types(connection, session, types, after, before))
 
     async def outline(self, session: str, *, after: int, before: int) -> list[Outline]:
-        def find(connection: sqlite3.Connection) -> list[Outline]:
-            rows = connection.execute(_SELECT_OUTLINE, (session, after, before))
-            known = {row[0]: row for row in rows}
-            return [_outline(seq, known.get(seq)) for seq in range(after + 1, before)]
-
-        return await self._read(find)
+        return await self._read(lambda connection: queries.outline(connection, session, after, before))
 
     async def at(self, session: str, seqs: Sequence[int]) -> list[Event | Damaged]:
-        def find(connection: sqlite3.Connection) -> list[Event | Damaged]:
-            wanted = "session = ? AND seq IN (SELECT value FROM json_each(?))"
-            try:
-                found = connection.execute(f"{_SELECT_EVENT} WHERE {wanted}", (session, str(list(seqs)))).fetchall()
-            except sqlite3.DatabaseError:
-                return [_row_alone(connection, session, seq) for seq in seqs]
-            rows = {row[0]: row for row in found}
-            return [_event(session, seq, rows.get(seq)) for seq in seqs]
-
-        return await self._read(find)
+        return await self._read(lambda connection: queries.at(connection, session, seqs))
 
     async def open_intents(self, session: str) -> list[Event]:
-        def find(connection: sqlite3.Connection) -> list[Event]:
-            seqs = connection.execute("SELECT seq FROM open_intents WHERE session = ? ORDER BY seq", (session,))
-            found = [_row_alone(connection, session, int(seq)) for (seq,) in seqs.fetchall()]
-            return [item for item in found if isinstance(item, Event)]
-
-        return await self._read(find)
+        return await self._read(lambda connection: queries.open_intents(connection, session))
 
     async def delete(self, session: str) -> bool:
         loop = asyncio.get_running_loop()
@@ -311,105 +267,3 @@ def _connect(path: Path) -> sqlite3.Connection:
     ):
         connection.execute(f"PRAGMA {pragma}")
     return connection
-
-
-def _tail(connection: sqlite3.Connection, session: str) -> int:
-    row = connection.execute("SELECT last_seq FROM sessions WHERE session = ?", (session,)).fetchone()
-    if row is None:
-        return 0
-    if type(row[0]) is not int:
-        raise sqlite3.DatabaseError(f"the row of session {session} does not say where it ends")
-    return row[0]
-
-
-def _rows(
-    connection: sqlite3.Connection, session: str, bounds: Callable[[int], tuple[int, int]]
-) -> list[Event | Damaged]:
-    """The rows between two `seq`, both included; since they have no gaps, one that is not there is damaged."""
-    connection.execute("BEGIN")
-    try:
-        first, last = bounds(_tail(connection, session))
-        try:
-            found = connection.execute(
-                f"{_SELECT_EVENT} WHERE session = ? AND seq BETWEEN ? AND ?", (session, first, last)
-            ).fetchall()
-        except sqlite3.DatabaseError:
-            return [_row_alone(connection, session, seq) for seq in range(first, last + 1)]
-        rows = {row[0]: row for row in found}
-        return [_event(session, seq, rows.get(seq)) for seq in range(first, last + 1)]
-    finally:
-        connection.execute("ROLLBACK")
-
-
-def _row_alone(connection: sqlite3.Connection, session: str, seq: int) -> Event | Damaged:
-    try:
-        row = connection.execute(f"{_SELECT_EVENT} WHERE session = ? AND seq = ?", (session, seq)).fetchone()
-    except sqlite3.DatabaseError as error:
-        return Damaged(session, seq, f"the row cannot be read: {error}")
-    return _event(session, seq, row)
-
-
-_SELECT_EVENT = "SELECT seq, v, at, type, data FROM events"
-
-
-def _event(session: str, seq: int, row: tuple[Any, ...] | None) -> Event | Damaged:
-    if row is None:
-        return Damaged(session, seq, "the row is missing")
-    _, version, at, kind, text = row
-    try:
-        data = from_json(text, allow_inf_nan=False)
-        kind = kind.decode()
-    except (ValueError, TypeError, AttributeError) as error:
-        return Damaged(session, seq, f"the row is not JSON text: {error}")
-    if not isinstance(data, dict) or type(version) is not int or type(at) is not int:
-        return Damaged(session, seq, "the row has not the shape of an event")
-    return Event(session, seq, at, kind, data, version)
-
-
-_SELECT_OUTLINE = (
-    "SELECT seq, type, valid,"
-    " CASE WHEN valid THEN json_extract(data, '$.turn', '$.call', '$.message', '$.request') END,"
-    " instr(data, '\"changes\":[{') FROM (SELECT seq, type, data, json_valid(data) AS valid FROM events"
-    " WHERE session = ? AND seq > ? AND seq < ?)"
-)
-
-
-def _outline(seq: int, row: tuple[Any, ...] | None) -> Outline:
-    if row is None or not row[2]:
-        return Outline(seq, "", 0, "", "", "", False)
-    turn, *names = from_json(row[3])
-    call, message, request = (name if isinstance(name, str) else "" for name in names)
-    kind = row[1].decode("utf-8", "replace")
-    return Outline(seq, kind, turn if type(turn) is int else 0, call, message, request, row[4] > 0)
-
-
-_SELECT_SUMMARY = (
-    "SELECT session, workspace, agent, title, started_at, updated_at, last_seq, turns, added, removed, closed,"
-    " exact, at_least"
-    " FROM sessions"
-)
-
-
-def _summaries(connection: sqlite3.Connection, limit: int, before: int | None) -> list[Summary]:
-    until = 2**63 - 1 if before is None else before - 1
-    rows = connection.execute(
-        f"{_SELECT_SUMMARY} WHERE updated_at <= ? ORDER BY updated_at DESC, session LIMIT ?", (until, limit)
-    ).fetchall()
-    if len(rows) == limit and rows:
-        rows += connection.execute(
-            f"{_SELECT_SUMMARY} WHERE updated_at = ? AND session > CAST(? AS TEXT) ORDER BY session",
-            (rows[-1][5], rows[-1][0]),
-        ).fetchall()
-    return [summary for row in rows if (summary := _summary(row)) is not None]
-
-
-def _summary(row: tuple[Any, ...]) -> Summary | None:
-    """None: the row is damaged, which shall not hide the other sessions."""
-    if [type(value) for value in row] != [bytes] * 4 + [int] * 9:
-        return None
-    session, workspace, agent, title = (text.decode("utf-8", "replace") for text in row[:4])
-    started_at, updated_at, last_seq, turns, added, removed = row[4:10]
-    return Summary(
-        session, workspace, agent, title, started_at, updated_at, last_seq, turns, added, removed,
-        closed=bool(row[10]), exact=bool(row[11]), at_least=bool(row[12]),
-    )  # fmt: skip

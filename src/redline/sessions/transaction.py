@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, groupby, repeat
 
 from redline.sessions.projection import Projection
@@ -33,8 +34,8 @@ class Append:
     """Consecutive events of one session: all of them or none."""
 
     session: str
-    projection: Projection
     rows: list[EncodedRow]
+    projection: Projection | None
     durable: bool
     loop: asyncio.AbstractEventLoop
     settled: Callable[[StoreError | None], None]
@@ -140,14 +141,21 @@ class Transactions:
         for statement, values in _tail_moves(appends):
             if many(statement, values).rowcount != len(values):
                 return False
-        many(_INSERT_EVENT, chain.from_iterable([append.rows for append in appends]))
+        self._insert([row for append in appends for row in append.rows])
         for append in appends:
-            if append.projection.turn_starts:
-                many(_INSERT_TURN, [(append.session, turn, seq) for turn, seq in append.projection.turn_starts])
-            for step in append.projection.intents or ():
+            if append.projection is None:
+                continue
+            many(_INSERT_TURN, [(append.session, turn, seq) for turn, seq in append.projection.turn_starts])
+            for step in append.projection.intents:
                 statement = _OPEN_INTENT if len(step) == 3 else _CLOSE_INTENTS
                 self.connection.execute(statement, (append.session, *step))
         return True
+
+    def _insert(self, rows: list[EncodedRow]) -> None:
+        """In steps of so many at once, because a statement of many rows costs less than the same one run for each."""
+        for start in range(0, len(rows), _AT_ONCE):
+            some = rows[start : start + _AT_ONCE]
+            self.connection.execute(_insert_events(len(some)), tuple(chain.from_iterable(some)))
 
     def _refusal(self, append: Append) -> StoreError:
         found = self.connection.execute("SELECT last_seq FROM sessions WHERE session = ?", (append.session,)).fetchone()
@@ -159,13 +167,20 @@ class Transactions:
             )
         return StoreError(
             "SECOND_WRITER",
-            f"Session {append.session} ends at event {found[0]}, not before {append.projection.first}: "
+            f"Session {append.session} ends at event {found[0]}, not before {append.rows[0][1]}: "
             "another program writes it. Nothing of this was written.",
             "Go on in that program, or open the session again here once it is closed there.",
         )
 
 
-_INSERT_EVENT = "INSERT INTO events (session, seq, v, at, type, data) VALUES (?, ?, ?, ?, ?, ?)"
+_AT_ONCE = 32
+
+
+@cache
+def _insert_events(rows: int) -> str:
+    return f"INSERT INTO events (session, seq, v, at, type, data) VALUES {', '.join(['(?, ?, ?, ?, ?, ?)'] * rows)}"
+
+
 _INSERT_SESSION = (
     "INSERT OR IGNORE INTO sessions (session, workspace, agent, title, started_at, updated_at, last_seq, turns, added,"
     " removed, closed, exact, at_least) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -192,31 +207,32 @@ def _tail_moves(appends: list[Append]) -> Iterator[tuple[str, list[tuple[object,
 
 
 def _tail_statement(append: Append) -> str:
-    if append.projection.first == 1:
+    if append.rows[0][1] == 1:
         return _INSERT_SESSION
-    return _MOVE_TAIL if append.projection.plain else _UPDATE_SESSION
+    return _MOVE_TAIL if append.projection is None else _UPDATE_SESSION
 
 
 def _moved_tail(append: Append) -> tuple[object, ...]:
-    of = append.projection
-    return of.last, of.updated_at, append.session, of.first - 1
+    _, last, _, at, _, _ = append.rows[-1]
+    return last, at, append.session, append.rows[0][1] - 1
 
 
 def _new_summary(append: Append) -> tuple[object, ...]:
-    of = append.projection
+    of = append.projection or Projection(used_at=append.rows[-1][3])
+    started_at = append.rows[0][3]
     return (
-        append.session, of.workspace or "", of.agent or "", of.title or "", of.started_at,
-        of.started_at if of.updated_at is None else of.updated_at, of.last,
+        append.session, of.workspace or "", of.agent or "", of.title or "", started_at,
+        started_at if of.used_at is None else of.used_at, append.rows[-1][1],
         of.turns, of.added, of.removed, bool(of.closed), of.exact, of.at_least,
     )  # fmt: skip
 
 
 def _summary_update(append: Append) -> tuple[object, ...]:
-    of = append.projection
+    of = append.projection or Projection()
     return (
-        of.last, of.updated_at, of.workspace, of.agent, of.title, of.turns, of.added, of.removed, of.closed,
+        append.rows[-1][1], of.used_at, of.workspace, of.agent, of.title, of.turns, of.added, of.removed, of.closed,
         of.exact, of.at_least,
-        append.session, of.first - 1,
+        append.session, append.rows[0][1] - 1,
     )  # fmt: skip
 
 
