@@ -8,8 +8,8 @@ import pytest
 
 from redline.changes.compare import blob_id
 from redline.workspace import survey
+from redline.workspace.findings import Found
 from redline.workspace.known import LastChanges
-from redline.workspace.survey import Found
 from sighted import BOTH, SESSION, Sighted, ready, said
 
 

@@ -9,39 +9,34 @@ import os
 import stat
 import threading
 import time
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from redline.workspace import bounds, index_file
 from redline.workspace.bounds import Limit, Limits
 from redline.workspace.error import BytesError, SnapshotError
-from redline.workspace.head_start import head_start
-from redline.workspace.repository import UserRepository
+from redline.workspace.first_snapshot import FirstSnapshot
+from redline.workspace.ignored import IgnoreRules
+from redline.workspace.own_changes import OwnChanges
 from redline.workspace.snapshot import Snapshot
-from redline.workspace.survey import Difference, Found, Survey, guessed
+from redline.workspace.survey import Survey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from redline.sessions.redaction import Redactor
+    from redline.workspace.difference import Difference
+    from redline.workspace.findings import Found
     from redline.workspace.known import LastChanges
     from redline.workspace.state import State
     from redline.workspace.store import ByteStore
 
-_EVERY = 256
-"""Files between two reports of progress."""
-_LOOSE = 2000
-"""Files that are read at first though git has their bytes, since it may lose them."""
 _IN_FOLDER = 2000
 """Known files of a folder that is named which are looked at at once; the sweep sees the rest."""
 _TICK_NS = 10_000_000
 """A file's times come from a clock that ticks, and may be so much behind."""
-
-
-class Stopped(Exception):  # noqa: N818 - not a fault, an ending
-    """The caller has gone."""
 
 
 class Lookout:
@@ -57,17 +52,16 @@ class Lookout:
         self._store = store
         self._session = session
         folder = store.repository(session) / "snapshot"
-        self._is_new = not (folder / "state.json").exists()
         folder.mkdir(mode=0o700, exist_ok=True)
         self._snapshot = Snapshot(folder, root, lambda blob: store.get(session, blob), store.file_limit)
+        self._is_new = not self._snapshot.is_saved
         self._survey = Survey(self._snapshot, store, session, redactor)
         self._absent: set[bytes] = set()
-        self._rules: object = None
-        self._rule_files: list[Path] = []
+        self._ignored = IgnoreRules(root, store.root)
         self._since = 0
         """When the turn began, in ns since 1970; 0: nobody said."""
         self._slow = 0
-        self._own = _OwnChanges()
+        self._own = OwnChanges()
 
     # The first look of a process.
 
@@ -81,7 +75,8 @@ class Lookout:
                 return resumed
             self._snapshot.prepare()
             self._read_rules()
-            self._first(progress)
+            first = FirstSnapshot(self.root, self._snapshot, self._survey, self._store, self._session, self.limits)
+            self.limited = first.take(progress, self.stop)
             self._correct(known)
         except (OSError, BytesError, SnapshotError) as error:
             self.limited = bounds.failed(error)
@@ -94,63 +89,6 @@ class Lookout:
         self._read_rules()
         self._correct(known)
         return self.sweep()
-
-    def _first(self, progress: Callable[[int, int], None] | None) -> None:
-        snapshot, limits = self._snapshot, self.limits
-        begun = time.time_ns()
-        user = UserRepository.around(self.root)
-        start = head_start(user, self.root, limits.files) if user is not None else None
-        if start is not None:
-            snapshot.borrow(start.objects)
-            large = [path for path, one in start.entries.items() if index_file.size_of(one) > self._store.file_limit]
-            for path in large:
-                del start.entries[path]
-            snapshot.fill(start.entries)
-            candidates = [*dict.fromkeys((*snapshot.candidates(), *large, *self._loose(start.entries)))]
-        else:
-            self.limited = bounds.has_more_files(self.root, limits.files, limits.first_seconds, snapshot.is_ignored)
-            if self.limited is not None:
-                return
-            candidates = snapshot.candidates()
-        if len(candidates) > limits.files:
-            self.limited = bounds.too_many(limits.files)
-            return
-        self._read_all(candidates, progress)
-        if self.limited is None:
-            snapshot.swept_at = begun
-            snapshot.save()
-
-    def _loose(self, entries: Mapping[bytes, index_file.Entry]) -> list[bytes]:
-        """Files whose blobs are in files of their own in the user's store, which nothing keeps there."""
-        borrowed = self._snapshot.borrowed
-        loose = set() if borrowed is None else borrowed.loose({index_file.blob_of(one) for one in entries.values()})
-        return [path for path, one in entries.items() if index_file.blob_of(one) in loose][:_LOOSE]
-
-    def _read_all(self, candidates: list[bytes], progress: Callable[[int, int], None] | None) -> None:
-        """Read files into the snapshot, and their bytes into one pack."""
-        if not candidates:
-            return
-        end = time.monotonic() + self.limits.first_seconds
-        with self._store.pack(self._session) as pack:
-            for number, path in enumerate(sorted(candidates)):
-                if number % _EVERY == 0:
-                    self._check_stop()
-                    if progress is not None:
-                        progress(number, len(candidates))
-                state = self._survey.read(path)
-                if state.kind in ("folder", "special", "denied"):
-                    continue
-                if state.blob is not None and state.data is not None:
-                    pack.add(state.blob, state.data)
-                self._survey.take(path, state)
-                if pack.size > self.limits.bytes:
-                    self.limited = bounds.too_large(self.limits.bytes)
-                    return
-                if time.monotonic() > end:
-                    self.limited = bounds.too_slow("The first look at the workspace", self.limits.first_seconds)
-                    return
-        if progress is not None:
-            progress(len(candidates), len(candidates))
 
     def _correct(self, known: LastChanges) -> None:
         """Where the log holds later changes than the snapshot, the log is right. Of all others the snapshot is: it may
@@ -331,7 +269,7 @@ class Lookout:
             if state.data is not None:
                 self._store.put(self._session, state.data)
             return []
-        return [guessed(differences[0])]
+        return [replace(differences[0], is_guess=True)]
 
     def _without_old(self, differences: list[Difference], newly_seen: bool) -> list[Difference]:
         """Where rules of what is ignored have changed, files appear that nobody has touched."""
@@ -349,18 +287,9 @@ class Lookout:
         return kept
 
     def _read_rules(self) -> bool:
-        """Take over the user's rules of what is ignored; True: they have changed since the last sweep."""
-        facts = [_facts(path) for path in (self.root / ".git", *self._rule_files)]
-        if facts == self._rules:
-            return False
-        user = UserRepository.around(self.root)
-        lines = [b"" if user is None else user.rules(self.root), b".redline-*.tmp"]
-        data = self._store.root.resolve()
-        if self.root in data.parents:
-            lines.append(b"/" + os.fsencode(data.relative_to(self.root)) + b"/")
-        self._rule_files = [] if user is None else user.rule_files(self.root)
-        self._rules = [_facts(path) for path in (self.root / ".git", *self._rule_files)]
-        return self._snapshot.ignore(b"\n".join(lines) + b"\n")
+        """Take over the rules of what is ignored; True: they have changed since the last sweep."""
+        rules = self._ignored.changed()
+        return rules is not None and self._snapshot.ignore(rules)
 
     def _read_borrowed(self) -> None:
         """The user's object store is gone: keep the bytes of what has not changed while the disk still has them."""
@@ -376,78 +305,6 @@ class Lookout:
                     self._survey.take(path, state)
         snapshot.give_back()
 
-    def _check_stop(self) -> None:
-        if self.stop.is_set():
-            raise Stopped
-
-
-class _OwnChanges:
-    """What Redline's own tools change, so that a sweep that runs beside them neither misses nor doubles it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._running: Counter[bytes] = Counter()
-        self._accepted: list[tuple[bytes, index_file.Entry | None]] = []
-        self._touched: set[bytes] = set()
-
-    def announce(self, path: bytes) -> None:
-        with self._lock:
-            self._running[path] += 1
-            self._touched.add(path)
-
-    def withdraw(self, path: bytes) -> None:
-        with self._lock:
-            self._end(path)
-
-    def accept(self, path: bytes, entry: index_file.Entry | None) -> None:
-        with self._lock:
-            self._end(path)
-            self._touched.add(path)
-            self._accepted.append((path, entry))
-
-    def begin(self, snapshot: Snapshot) -> None:
-        """A look begins: what was accepted so far is what the snapshot holds."""
-        with self._lock:
-            self._touched = set(self._running)
-            self._take(snapshot)
-
-    def settle(self, snapshot: Snapshot) -> None:
-        """Let the snapshot hold what was accepted so far. Between looks."""
-        with self._lock:
-            self._take(snapshot)
-
-    def without(self, differences: list[Difference], snapshot: Snapshot) -> list[Difference]:
-        """A look has read the disk: what was touched meanwhile is left for the next one to judge."""
-        with self._lock:
-            for one in differences:
-                if one.path in self._touched:
-                    if one.before.blob is None:
-                        snapshot.drop(one.path)
-                    else:
-                        snapshot.put(one.path, index_file.unlooked(one.before.mode, one.before.blob))
-            self._take(snapshot)
-            return [one for one in differences if one.path not in self._touched]
-
-    def _end(self, path: bytes) -> None:
-        if self._running[path] > 1:
-            self._running[path] -= 1
-        else:
-            del self._running[path]
-
-    def _take(self, snapshot: Snapshot) -> None:
-        for path, entry in self._accepted:
-            if path.startswith(b"/"):
-                if entry is None:
-                    snapshot.outside.pop(path, None)
-                else:
-                    snapshot.outside[path] = entry
-            elif entry is None:
-                snapshot.drop(path)
-            else:
-                snapshot.put(path, entry)
-            snapshot.large.pop(path, None)
-        self._accepted.clear()
-
 
 def _is_gone(root: Path) -> bool:
     try:
@@ -458,12 +315,3 @@ def _is_gone(root: Path) -> bool:
 
 def _changed_since(state: State, moment: int) -> bool:
     return state.facts is not None and state.facts.st_ctime_ns >= moment
-
-
-def _facts(path: Path) -> tuple[int, int, int] | None:
-    try:
-        facts = path.lstat() if path.name == ".git" else path.stat()
-    except OSError:
-        return None
-    # A repository's folder changes with every commit; that it is there, and the same, is what matters.
-    return (facts.st_ino, 0, 0) if path.name == ".git" else (facts.st_ino, facts.st_size, facts.st_mtime_ns)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, TypeVar
 from redline.workspace import bounds
 from redline.workspace.bounds import Limit, Limits
 from redline.workspace.error import BytesError
+from redline.workspace.findings import Found as Found
+from redline.workspace.first_snapshot import Stopped
 from redline.workspace.known import LastChanges
-from redline.workspace.lookout import Lookout, Stopped
-from redline.workspace.survey import Found as Found
+from redline.workspace.lookout import Lookout
 
 if TYPE_CHECKING:
     import os

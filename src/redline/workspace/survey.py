@@ -1,4 +1,4 @@
-"""From a snapshot and the disk to the changes between them: read, stored, paired into moves, described."""
+"""Comparing paths with the snapshot: each is read, waited for while it is being written, and what differs is kept."""
 
 # Paths are bytes here, as names on disk need not be text.
 # ruff: noqa: PTH118, PTH119
@@ -7,69 +7,32 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from redline.changes.compare import blob_id, describe, without_basis
-from redline.changes.record import FileChange, Side
-from redline.changes.shorten import LOG_LIMIT
+from redline.files.draft import DRAFT_PREFIX, DRAFT_SUFFIX
 from redline.workspace import index_file
 from redline.workspace.bounds import Limit, unkept
+from redline.workspace.difference import Difference
 from redline.workspace.error import BytesError
-from redline.workspace.index_file import EMPTY_BLOB, EXECUTABLE, SYMLINK
-from redline.workspace.logged import as_logged
-from redline.workspace.moves import End, moves
+from redline.workspace.findings import findings
+from redline.workspace.index_file import EMPTY_BLOB, SYMLINK
 from redline.workspace.state import NOTHING, Reader, State, differ, read_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from redline.changes.record import Operation
     from redline.sessions.redaction import Redactor
-    from redline.workspace.snapshot import Signature, Snapshot
+    from redline.workspace.findings import Found
+    from redline.workspace.snapshot import Snapshot
+    from redline.workspace.snapshot_folder import Signature
     from redline.workspace.store import ByteStore
 
-_HUNKS = 32 << 20
-"""Bytes of hunks of one survey; what comes after has few lines of each file, and its true totals."""
-_FEW = 4 << 10
 _MOMENT_SECONDS = 0.004
 _PATIENCE_SECONDS = 0.15
 """So long one look waits in all for files that are being written."""
 _FRESH_NS = 150_000_000
 _AT_ONCE = 4096
 """Bytes: what the usual libraries write with one system call; a smaller file is there as a whole or is empty."""
-_DRAFT = (".redline-", ".tmp")
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """One change that was found on the disk."""
-
-    change: FileChange
-    """As the log keeps it: masked, cut, provenance `observed`."""
-    before: bytes | None
-    """The true bytes; None: there was no file, or they are not at hand (then `change.before` says what is known)."""
-    after: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One path whose state is not the one of the snapshot."""
-
-    path: bytes
-    """Relative to the workspace; of a file outside it, absolute."""
-    before: State
-    after: State
-    is_guess: bool = False
-    """What was there before is not known."""
-
-    @property
-    def is_gone(self) -> bool:
-        return self.after.kind == "none" and self.before.blob is not None
-
-    @property
-    def is_come(self) -> bool:
-        return self.before.kind == "none" and self.after.blob is not None and not self.is_guess
 
 
 class Survey:
@@ -110,44 +73,24 @@ class Survey:
         snapshot = self.snapshot
         snapshot.apart.pop(path, None)
         snapshot.large.pop(path, None)
-        if path.startswith(b"/"):
-            if state.blob is not None:
-                snapshot.outside[path] = state.entry
-            else:
-                snapshot.outside.pop(path, None)
-        elif state.blob is not None:
+        if state.blob is not None:
             snapshot.put(path, state.entry)
         else:
             snapshot.drop(path)
-            if state.kind == "large":
+            if state.kind == "large" and not path.startswith(b"/"):
                 snapshot.large[path] = _signature(state)
 
     def found(self, differences: Sequence[Difference], *, at_once: bool = False) -> list[Found]:
         """Keep the bytes of both sides, then say what happened. What cannot be kept is told all the same. `at_once`:
         say it first, and leave the bytes to `keep_rest`; until then the disk and this have them."""
         data = [side.data for one in differences for side in (one.before, one.after) if side.data is not None]
+        # git looks for renames among the blobs that the store has.
         moved = any(one.is_gone for one in differences) and any(one.is_come for one in differences)
         if at_once and not moved:
             self._rest += data
         else:
             self._put(*data)
-        by_path = {difference.path: difference for difference in differences}
-        origins = moves(
-            self.snapshot.git,
-            [_end(one.path, one.before) for one in differences if one.is_gone],
-            [_end(one.path, one.after) for one in differences if one.is_come],
-        )
-        left_behind = set(origins.values())
-        result: list[Found] = []
-        budget = _HUNKS
-        for difference in sorted(differences, key=lambda one: one.path):
-            if difference.path in left_behind:
-                continue
-            origin = by_path.get(origins.get(difference.path, b""))
-            for found in self._told(difference, origin, LOG_LIMIT if budget > 0 else _FEW):
-                budget -= sum(len(line) for hunk in found.change.hunks for line in hunk.lines)
-                result.append(found)
-        return result
+        return findings(differences, self.snapshot.root, self.snapshot.git, self._redactor)
 
     def keep_rest(self) -> Limit | None:
         """Keep the bytes of what was told at once. What kept them from being kept."""
@@ -189,8 +132,7 @@ class Survey:
             return None
         if state.kind in ("folder", "special"):
             state = NOTHING
-        entries = snapshot.outside if path.startswith(b"/") else snapshot.entries
-        entry = entries.get(path) or snapshot.apart.get(path)
+        entry = snapshot.get(path) or snapshot.apart.get(path)
         signature = snapshot.large.get(path)
         if entry is None and signature is None and state.kind == "none":
             return None
@@ -225,58 +167,6 @@ class Survey:
             except BytesError as error:
                 self.trouble = unkept(error)
 
-    def _told(self, one: Difference, origin: Difference | None, limit: int) -> list[Found]:
-        """One change, or two where a file has become a link or a link a file."""
-        before, after = one.before if origin is None else origin.before, one.after
-        path = self._absolute(one.path)
-        old_path = None if origin is None else self._absolute(origin.path)
-        links = [side.kind == "symlink" for side in (before, after) if side.kind != "none"]
-        if origin is None and len(set(links)) == 2:
-            return [
-                self._one(path, None, before, NOTHING, limit),
-                self._one(path, None, NOTHING, after, limit),
-            ]
-        if one.is_guess:
-            side = _side(after)
-            change = without_basis(path, "modify", None, side, provenance="observed")
-            return [Found(change, None, after.data)]
-        return [self._one(path, old_path, before, after, limit)]
-
-    def _one(self, path: str, old_path: str | None, before: State, after: State, limit: int) -> Found:
-        known = all(side.kind == "none" or side.data is not None for side in (before, after))
-        if not known:
-            operation = _operation(before, after, old_path)
-            change = without_basis(
-                path, operation, _side(before), _side(after), old_path=old_path, provenance="observed"
-            )
-            return Found(change, before.data, after.data)
-        change = describe(
-            path,
-            before.data,
-            after.data,
-            old_path=old_path,
-            before_executable=before.mode == EXECUTABLE,
-            after_executable=after.mode == EXECUTABLE,
-            file_type="symlink" if "symlink" in (before.kind, after.kind) else None,
-            provenance="observed",
-        )
-        return Found(as_logged(change, before.data, after.data, self._redactor, limit=limit), before.data, after.data)
-
-    def _absolute(self, path: bytes) -> str:
-        return os.fsdecode(os.path.join(self.snapshot.root, path))
-
-
-def guessed(difference: Difference) -> Difference:
-    return replace(difference, is_guess=True)
-
-
-def _end(path: bytes, state: State) -> End:
-    assert state.blob is not None
-    data = state.data
-    # Of a file whose line ends git had converted, the bytes and not git's blob are what can be found again.
-    blob = state.blob if data is None else bytes.fromhex(blob_id(data))
-    return End(path, state.mode, blob, len(data) if data is not None else 0)
-
 
 def _had_size(entry: index_file.Entry | None, state: State) -> bool:
     """Whether the file had as many bytes as it has. git's index names what git made of a file's line ends, so the same
@@ -299,23 +189,6 @@ def _signature(state: State) -> Signature:
     return (state.facts.st_size, state.facts.st_mtime_ns, state.facts.st_ino, state.mode)
 
 
-def _side(state: State) -> Side | None:
-    """What is known of a side whose bytes may not be at hand; no blob: it was never read."""
-    if state.kind == "none":
-        return None
-    blob = "" if state.blob is None else state.blob.hex()
-    size = len(state.data) if state.data is not None else state.facts.st_size if state.facts is not None else 0
-    return Side(blob, size, executable=state.mode == EXECUTABLE)
-
-
-def _operation(before: State, after: State, old_path: str | None) -> Operation:
-    if before.kind == "none":
-        return "add"
-    if after.kind == "none":
-        return "delete"
-    return "modify" if old_path is None else "move"
-
-
 def _is_draft(path: bytes) -> bool:
     name = os.fsdecode(os.path.basename(path))
-    return name.startswith(_DRAFT[0]) and name.endswith(_DRAFT[1])
+    return name.startswith(DRAFT_PREFIX) and name.endswith(DRAFT_SUFFIX)
