@@ -9,7 +9,7 @@ import pytest
 from redline.changes.compare import blob_id
 from redline.workspace import survey
 from redline.workspace.findings import Found
-from redline.workspace.known import LastChanges
+from redline.workspace.last_changes import LastChanges
 from sighted import BOTH, SESSION, Sighted, ready, said
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redline.tools.broken_off import Missed
-from redline.workspace.known import LastChanges
+from redline.workspace.last_changes import LastChanges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
 from redline.tools.found import portions, record_found
-from redline.workspace.known import LastChanges
+from redline.workspace.last_changes import LastChanges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

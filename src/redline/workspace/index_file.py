@@ -49,6 +49,11 @@ def unlooked(mode: int, blob: bytes) -> Entry:
     return _FACTS.pack(0, 0, 0, 0, 0, 0, mode, 0, 0, 0) + blob + b"\0\0"
 
 
+def mode_for(executable: bool, *, link: bool) -> int:
+    """Of a file, or of a symbolic link, which is executable for nobody."""
+    return SYMLINK if link else EXECUTABLE if executable else FILE
+
+
 def mode_of(one: Entry) -> int:
     return int.from_bytes(one[24:28], "big")
 

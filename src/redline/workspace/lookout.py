@@ -11,10 +11,12 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from redline.workspace import bounds, index_file
 from redline.workspace.bounds import Limit, Limits
+from redline.workspace.correction import correct
 from redline.workspace.error import BytesError, SnapshotError
 from redline.workspace.first_snapshot import FirstSnapshot
 from redline.workspace.ignored import IgnoreRules
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from redline.sessions.redaction import Redactor
     from redline.workspace.difference import Difference
     from redline.workspace.findings import Found
-    from redline.workspace.known import LastChanges
+    from redline.workspace.last_changes import LastChanges
     from redline.workspace.state import State
     from redline.workspace.store import ByteStore
 
@@ -91,32 +93,8 @@ class Lookout:
         return self.sweep()
 
     def _correct(self, known: LastChanges) -> None:
-        """Where the log holds later changes than the snapshot, the log is right. Of all others the snapshot is: it may
-        hold what the user has made of a file since."""
-        for name, change in known.after(self._snapshot.told).items():
-            path = self.key(name)
-            entry = self._snapshot.entries.get(path)
-            is_link = entry is not None and index_file.mode_of(entry) == index_file.SYMLINK
-            through_link = is_link and change.file_type != "symlink" and change.operation == "modify"
-            if path.startswith(b"/") or through_link:
-                continue
-            after = change.after
-            if after is None:
-                self._snapshot.drop(path)
-            elif after.blob:
-                file = index_file.EXECUTABLE if after.executable else index_file.FILE
-                mode = index_file.SYMLINK if change.file_type == "symlink" else file
-                blob = bytes.fromhex(after.blob)
-                if entry is None or index_file.blob_of(entry) != blob or index_file.mode_of(entry) != mode:
-                    self._keep_both(path, entry, blob)
-                    self._snapshot.put(path, index_file.unlooked(mode, blob))
-
-    def _keep_both(self, path: bytes, entry: index_file.Entry | None, blob: bytes) -> None:
-        """A process that is killed may have logged a change a moment before its bytes were kept."""
-        state = self._survey.read(path)
-        before = None if entry is None else self._snapshot.bytes_of(entry)
-        after = state.data if state.blob == blob else None
-        self._store.put(self._session, *(data for data in (before, after) if data is not None))
+        later = ((self.key(name), change) for name, change in known.after(self._snapshot.told).items())
+        correct(self._snapshot, self._survey, later, partial(self._store.put, self._session))
 
     # Looks.
 
@@ -212,7 +190,7 @@ class Lookout:
         self._own.withdraw(self.key(name))
 
     def accept(self, name: str | os.PathLike[str], blob: str | None, executable: bool, link: bool) -> None:
-        mode = index_file.SYMLINK if link else index_file.EXECUTABLE if executable else index_file.FILE
+        mode = index_file.mode_for(executable, link=link)
         entry = None if blob is None else index_file.unlooked(mode, bytes.fromhex(blob))
         self._own.accept(self.key(name), entry)
 

@@ -17,7 +17,7 @@ from redline.workspace.bounds import Limit, Limits
 from redline.workspace.error import BytesError
 from redline.workspace.findings import Found as Found
 from redline.workspace.first_snapshot import Stopped
-from redline.workspace.known import LastChanges
+from redline.workspace.last_changes import LastChanges
 from redline.workspace.lookout import Lookout
 
 if TYPE_CHECKING:

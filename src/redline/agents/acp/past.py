@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp.link import Choices
-from redline.workspace.known import LastChanges
+from redline.workspace.last_changes import LastChanges
 
 if TYPE_CHECKING:
     from redline.sessions.events import Event

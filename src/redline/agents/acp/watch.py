@@ -23,7 +23,7 @@ from redline.workspace.store import BytesError
 if TYPE_CHECKING:
     from redline.agents.acp.calls import Calls
     from redline.sessions.log import SessionLog
-    from redline.workspace.known import LastChanges
+    from redline.workspace.last_changes import LastChanges
     from redline.workspace.observe import Found, Observer
 
 _log = logging.getLogger(__name__)

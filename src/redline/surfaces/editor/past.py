@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from redline.files.blob import git_blob
 from redline.files.seam import Blob, Content
 from redline.files.text import view
-from redline.workspace.known import LastChanges
+from redline.workspace.last_changes import LastChanges
 
 if TYPE_CHECKING:
     from redline.sessions.events import Event
