@@ -188,6 +188,23 @@ async def test_one_hunk_of_a_change_and_then_the_rest(bench: RunnerBench) -> Non
         await back(bench, turn=part.turn)
 
 
+async def test_an_undo_of_one_hunk_that_broke_off_leaves_its_call_standing(bench: RunnerBench) -> None:
+    bench.put("a.txt", LINES)
+    changed = LINES.replace("line 3\n", "three\n").replace("line 25\n", "twenty-five\n")
+    ids = await turn(bench, 1, ("read", {"path": "a.txt"}), ("write", {"path": "a.txt", "content": changed}))
+    Power(bench, "before the result")
+    with pytest.raises(PowerCut):
+        await back(bench, call=ids[1], hunk=2)
+    del bench.store.submit, bench.bytes.put, bench.files.apply  # type: ignore[method-assign]
+    again = await bench.reopen()
+    await recover(again.log, again.bytes, again.files)
+    closed = await again.last("change/reverted")
+    assert closed["status"] == "completed"
+    assert [one["hunk"] for one in closed["took"]] == [2]
+    assert closed["of"] == []
+    await again.store.close()
+
+
 async def test_a_hunk_that_is_not_there(bench: RunnerBench) -> None:
     bench.put("a.txt", LINES)
     ids = await turn(

@@ -23,6 +23,7 @@ from redline.tools.knowledge import seen_entries
 from redline.tools.landed import net
 from redline.tools.missed import look_for_missed
 from redline.tools.recorder import Recorder
+from redline.tools.standing import calls_of
 from redline.tools.tool import text_block
 from redline.tools.unfinished import Unfinished
 from redline.tools.verdict import Found, Place, Verdict, judge, look
@@ -213,7 +214,7 @@ class _Closing:
         event = {
             "turn": turn,
             "call": call,
-            "of": _calls_of(taken),
+            "of": calls_of(taken),
             "took": taken,
             "changes": [to_json(change) for change in changes],
             "status": status,
@@ -324,9 +325,3 @@ def _still_taken(landed: Sequence[Intent]) -> list[Mapping[str, Any]]:
         if intent.reverts:
             taken[keys] = [*intent.reverts]
     return [one for each in taken.values() for one in each]
-
-
-def _calls_of(taken: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The calls of what was taken back, once each."""
-    calls = dict.fromkeys((one.get("turn"), one.get("call")) for one in taken)
-    return [{"turn": turn, "call": call} for turn, call in calls]

@@ -5,7 +5,7 @@ An undo takes changes back and is itself a change. Undoing an undo makes what it
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -182,6 +182,13 @@ def along_path(made: Sequence[Made], names: Sequence[str]) -> list[Made]:
         if one.change.old_path is not None:
             known.add(one.change.old_path)
     return found[::-1]
+
+
+def calls_of(taken: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The `of` of `change/reverted`, from its `took`: the calls that lost a whole change, once each. One that lost a
+    hunk only still stands, and must not be drawn as taken back."""
+    calls = dict.fromkeys((one.get("turn"), one.get("call")) for one in taken if one.get("hunk") is None)
+    return [{"turn": turn, "call": call} for turn, call in calls]
 
 
 def _taken(value: object) -> list[Taken]:

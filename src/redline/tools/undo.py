@@ -21,11 +21,11 @@ from redline.tools.recorder import Recorder
 from redline.tools.refusal import UndoRefused as UndoRefused
 from redline.tools.refusal import nothing, overtaken
 from redline.tools.rewind import Rewind, require_empty
-from redline.tools.standing import NO_CALL, History, Made, Taken, along_path
+from redline.tools.standing import NO_CALL, History, Made, Taken, along_path, calls_of
 from redline.tools.tool import Step, ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from redline.changes.record import FileChange, Operation
     from redline.sessions.log import SessionLog
@@ -190,12 +190,12 @@ async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undon
         notes += [f"{path} was taken back and could not be put back again." for path in stuck]
     notes += [warning for one in landed for warning in one.warnings]
     changes = await net([one.outcome for one in landed], [one.change for one in landed], journal.recorder)
+    took = [one.to_json() for one in taken]
     event: dict[str, Any] = {
         "turn": turn,
         "call": call,
-        # A part of a change leaves the call standing; it is named apart, so that nobody draws it as taken back.
-        "of": _calls(one for one in taken if one.hunk is None),
-        "took": [one.to_json() for one in taken],
+        "of": calls_of(took),
+        "took": took,
         "changes": [to_json(change) for change in changes],
     }
     await log.append("change/reverted", event, durable=True)
@@ -312,7 +312,3 @@ def _said_of_found(chosen: Sequence[Made]) -> list[str]:
     return [
         f"{path} was changed on disk in that turn by none of its calls; this is taken back as well." for path in paths
     ]
-
-
-def _calls(taken: Iterable[Taken]) -> list[dict[str, Any]]:
-    return [{"turn": turn, "call": call} for turn, call in dict.fromkeys((one.turn, one.call) for one in taken)]
