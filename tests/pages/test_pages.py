@@ -11,7 +11,7 @@ import click
 import pytest
 import typer.main
 
-from redline.cli.main import app
+from redline.cli.commands import app
 
 HOUSE = Path(__file__).parents[2]
 PAGES = [HOUSE / "README.md", HOUSE / "CONTRIBUTING.md", *sorted((HOUSE / "docs").rglob("*.md"))]

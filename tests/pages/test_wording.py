@@ -93,7 +93,11 @@ def test_every_warning_on_a_call_is_said_in_both_languages() -> None:
 
 def test_every_title_of_a_row_that_holds_no_event_is_said_in_both_languages() -> None:
     tree = ast.parse((SOURCE / "transcript" / "fold.py").read_text("utf-8"))
-    other = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "self._other"]
+    other = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "self._standing.other"
+    ]
     titles = [template(node.args[1]) for node in other if isinstance(node.args[1], ast.JoinedStr)]
     assert titles
     assert [title for title in titles if title not in SENTENCES] == []
