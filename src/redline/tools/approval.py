@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _MOVED_ON = ("NO_MATCH", "AMBIGUOUS", "NOT_FOUND", "NOT_TEXT", "NOT_REGULAR", "NO_CHANGE")
 
+ASK_AGAIN = 5
+"""Times that a file may change between the answer and the write before the call gives up."""
+
 
 class NotApprovedError(Exception):
     """Somebody, or nobody, said no."""
@@ -189,3 +192,7 @@ def no_longer_fits(step: Step) -> FileError:
         f"{step.target.path} changed while the approval was open, and the change no longer fits.",
         "Read it again and make the change on what is there now.",
     )
+
+
+def keeps_changing(step: Step) -> FileError:
+    return FileError("STALE", f"{step.target.path} keeps changing.", "Wait for whatever writes it, then read it again.")

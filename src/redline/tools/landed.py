@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from redline.files.error import FileError
 from redline.files.seam import Blob, Content, Delete, Move, Outcome, Target, WriteBytes
 from redline.tools.proposal import unchanged
-from redline.tools.tool import Step
+from redline.tools.tool import Step, ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from redline.changes.record import FileChange
+    from redline.tools.mutation import Journal, Landed
     from redline.tools.recorder import Recorder
 
 
@@ -90,3 +93,29 @@ def inverse(outcome: Outcome) -> tuple[Step, Blob] | None:
             return None
         return Step(outcome.moved_to, Move(target, None if before.blob == after.blob else before.data)), after.blob
     return Step(target, WriteBytes(before.data, before.executable)), "" if after is None else after.blob
+
+
+async def take_back(
+    journal: Journal,
+    mutations: Sequence[Landed],
+    *,
+    turn: int,
+    call: str,
+    landed: Callable[[Landed], None],
+    stuck: Callable[[Outcome, str], None],
+    facts: Mapping[str, Any] | None = None,
+) -> None:
+    """Undo mutations of a call that cannot be finished, newest first. `landed`, `facts`: as for `Journal.apply`.
+    `stuck` hears of each that stays on the disk, and why."""
+    for done in reversed(mutations):
+        way_back = inverse(done.outcome)
+        if way_back is None:
+            stuck(done.outcome, f"{done.outcome.target.path} could not be taken back: its bytes are not kept.")
+            continue
+        step, expected = way_back
+        try:
+            await journal.apply(
+                step, turn=turn, call=call, expected=expected, landed=landed, facts=facts, check_masks=False
+            )
+        except (FileError, ToolError) as error:
+            stuck(done.outcome, f"{step.target.path} could not be taken back: {error}")

@@ -15,7 +15,7 @@ from redline.changes.compare import blob_id
 from redline.changes.retype import joined
 from redline.files.error import FileError
 from redline.files.seam import Blob, Content, Delete, Files, Move, Outcome, WriteBytes
-from redline.tools.landed import inverse, net
+from redline.tools.landed import net, take_back
 from redline.tools.mutation import Journal, Landed, to_its_end
 from redline.tools.recorder import Recorder
 from redline.tools.refusal import UndoRefused as UndoRefused
@@ -185,7 +185,11 @@ async def _carry_out(plan: UndoPlan, log: SessionLog, journal: Journal) -> Undon
     except (FileError, ToolError) as error:
         # To the person who saw the plan, and not to an agent that has read the file.
         refusal = overtaken(planned.step) if error.code == "STALE" else UndoRefused.of(error)
-        stuck = await _put_back(journal, turn, call, landed)
+        stuck: list[str] = []
+        await take_back(
+            journal, landed[:], turn=turn, call=call, landed=landed.append, facts={"reverts": []},
+            stuck=lambda outcome, _: stuck.append(outcome.target.key),
+        )  # fmt: skip
         taken = [one for planned in plan.steps if planned.step.target.key in stuck for one in planned.takes]
         notes += [f"{path} was taken back and could not be put back again." for path in stuck]
     notes += [warning for one in landed for warning in one.warnings]
@@ -235,24 +239,6 @@ async def _foreseen(files: Files, step: Step) -> Outcome:
 
 def _content(data: bytes, executable: bool = False) -> Content:
     return Content(blob_id(data), len(data), executable, data)
-
-
-async def _put_back(journal: Journal, turn: int, call: str, landed: list[Landed]) -> list[str]:
-    """Take the first part of a failed undo back, newest first; the keys of the files where that failed too."""
-    stuck = []
-    for done in reversed(landed[:]):
-        way_back = inverse(done.outcome)
-        try:
-            if way_back is None:
-                raise ToolError("NOT_KEPT", f"{done.outcome.target.path}: its bytes are not at hand.")
-            step, expected = way_back
-            await journal.apply(
-                step, turn=turn, call=call, expected=expected, landed=landed.append,
-                facts={"reverts": []}, check_masks=False,
-            )  # fmt: skip
-        except (FileError, ToolError):
-            stuck.append(done.outcome.target.key)
-    return stuck
 
 
 async def _take_back(rewind: Rewind, chosen: Sequence[Made], hunk: int | None) -> None:
