@@ -17,8 +17,7 @@ CATALOGUE = (ROOT / "web" / "src" / "i18n" / "zh.ts").read_text("utf-8")
 ANSWERS = (
     *(path for path in (SOURCE / "surfaces" / "dashboard").glob("*.py") if path.name != "server.py"),
     *(SOURCE / "gateway" / name for name in ("gateway.py", "room.py", "pages.py", "archive.py")),
-    SOURCE / "tools" / "undo.py",
-    SOURCE / "tools" / "rewind.py",
+    *(SOURCE / "tools" / name for name in ("undo.py", "undo_plan.py", "undo_steps.py", "rewind.py")),
 )
 """Modules whose errors answer what a reader of the page did. `server.py` speaks in a terminal, before that."""
 ELSEWHERE = ("cli", "surfaces/chat", "surfaces/slack", "surfaces/discord", "surfaces/telegram", "surfaces/editor")

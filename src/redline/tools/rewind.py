@@ -6,57 +6,25 @@ is refused, with the lines that stand in the way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redline.changes.compare import blob_id, compare
 from redline.changes.reverse import Conflict, take_back
 from redline.files.error import FileError
-from redline.files.seam import Blob, Delete, Files, Move, Target, WriteBytes
+from redline.files.seam import Blob, Files, Target
 from redline.tools.refusal import UndoRefused, changed, not_kept
-from redline.tools.tool import Step
+from redline.tools.undo_steps import FileState, PlannedStep, RewoundFile, check_folders, steps
 from redline.workspace.logged import as_logged
 from redline.workspace.store import FILE_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Callable, Sequence
 
     from redline.changes.record import FileChange, Hunk, Side
     from redline.sessions.redaction import Redactor
-    from redline.tools.standing import Made, Taken
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """A file with these bytes, or a symbolic link with this text."""
-
-    blob: Blob
-    executable: bool
-    data: bytes | None
-    """None: too large to be held; known by its blob only."""
-    link: bool = False
-
-
-@dataclass(slots=True)
-class _Slot:
-    """One path, as it is on the disk and as it will be."""
-
-    place: Target
-    """Its last step not followed: a change names the very file, or the very link, that it was about."""
-    found: _State | None
-    now: _State | None
-    takes: list[Taken] = field(default_factory=list)
-    folder: bool = False
-    """A folder is there, which gives way to the file once nothing is left in it."""
-
-    @property
-    def path(self) -> Path:
-        return self.place.path
-
-    def target(self, state: _State) -> Target:
-        return replace(self.place, link=state.link)
+    from redline.tools.standing import Made
 
 
 class Rewind:
@@ -66,33 +34,33 @@ class Rewind:
         self._files = files
         self._redactor = redactor
         self._bytes_of = bytes_of
-        self._slots: dict[str, _Slot] = {}
-        self._moves: list[tuple[_Slot, _Slot]] = []
+        self._rewound: dict[str, RewoundFile] = {}
+        self._moves: list[tuple[RewoundFile, RewoundFile]] = []
         self.notes: list[str] = []
 
     async def take_back(self, made: Made) -> None:
         """Raises `UndoRefused`."""
         change = made.change
-        slot = await self._slot(change.path)
-        slot.takes.append(made.taken())
+        file = await self._file(change.path)
+        file.takes.append(made.taken())
         match change.operation:
             case "add":
-                self._unmake(change, slot)
+                self._unmake(change, file)
             case "delete":
-                self._restore(change, slot)
+                self._restore(change, file)
             case "modify":
-                slot.now = self._reverted(change, slot)
+                file.now = self._reverted(change, file)
             case "move":
-                origin = await self._slot(change.old_path or change.path)
+                origin = await self._file(change.old_path or change.path)
                 origin.takes.append(made.taken())
-                self._move_back(change, slot, origin)
+                self._move_back(change, file, origin)
 
     async def take_back_hunk(self, made: Made, number: int) -> None:
         """One hunk of a change of text, counted from 1."""
         change = made.change
-        slot = await self._slot(change.path)
-        slot.takes.append(made.taken(number))
-        now = self._present(slot)
+        file = await self._file(change.path)
+        file.takes.append(made.taken(number))
+        now = self._present(file)
         before, after = self._bytes(change.before, now, change), self._bytes(change.after, now, change)
         if change.operation not in ("modify", "move") or change.file_type != "text":
             raise UndoRefused("NOT_TEXT", f"{change.path}: this change has no hunks to choose from.", "Undo all of it.")
@@ -102,78 +70,49 @@ class Rewind:
                 "NO_HUNK", f"{change.path}: the change has {len(hunks)} hunks, not {number}.", "Choose one of them."
             )
         without = _without(after, before, hunks[number - 1])
-        slot.now = _file(self._merged(change, now, without, after), now.executable)
+        file.now = _of_bytes(self._merged(change, now, without, after), now.executable)
 
-    def steps(self) -> Iterator[tuple[Step, Blob, list[Taken]]]:
-        """What has to be done, in this order: the step, the blob that must be there, and what it takes back."""
-        moves = [(slot, origin) for slot, origin in self._moves if _is_move(slot, origin)]
-        moved = {one.place.key for pair in moves for one in pair}
-        first = self._in_the_way() - moved
-        for key in self._slots:
-            if key in first:
-                yield from _steps_of(self._slots[key])
-        for slot, origin in moves:
-            assert slot.found is not None
-            assert origin.now is not None
-            data = None if origin.now.blob == slot.found.blob else origin.now.data
-            to = origin.target(origin.now)
-            yield Step(slot.target(slot.found), Move(to, data)), slot.found.blob, [*slot.takes]
-        for key, slot in self._slots.items():
-            if key not in moved and key not in first:
-                yield from _steps_of(slot)
-
-    def _in_the_way(self) -> set[str]:
-        """What goes, and stands where the folder of another file is to be, or in a folder that is to give way."""
-        needed = {parent for slot in self._slots.values() if slot.now is not None for parent in _parents(slot)}
-        clears = {key for key, slot in self._slots.items() if slot.folder and slot.now is not None}
-        return {
-            key
-            for key, slot in self._slots.items()
-            if slot.found is not None and slot.now is None and (key in needed or not clears.isdisjoint(_parents(slot)))
-        }
-
-    async def check_folders(self) -> None:
-        """Raises `UndoRefused` where a folder is to give way in which something is left by then."""
-        gone = {key for key, slot in self._slots.items() if slot.found is not None and slot.now is None}
-        for slot in self._slots.values():
-            if slot.folder and slot.now is not None:
-                await require_empty(self._files, slot.place, gone)
+    async def steps(self) -> list[PlannedStep]:
+        """What has to be done, in this order. Raises `UndoRefused` where a folder that is to give way will not be
+        empty."""
+        await check_folders(self._files, self._rewound)
+        return list(steps(self._rewound, self._moves))
 
     # One operation each.
 
-    def _unmake(self, change: FileChange, slot: _Slot) -> None:
-        now = slot.now
+    def _unmake(self, change: FileChange, file: RewoundFile) -> None:
+        now = file.now
         if now is None:
-            self.notes.append(f"{slot.path} is gone already.")
+            self.notes.append(f"{file.path} is gone already.")
             return
         if change.after is not None and (now.blob != change.after.blob or now.link != _is_link(change)):
             raise self._changed(change, now, "has been changed since it was created, so it is not deleted")
-        slot.now = None
+        file.now = None
 
-    def _restore(self, change: FileChange, slot: _Slot) -> None:
+    def _restore(self, change: FileChange, file: RewoundFile) -> None:
         before = change.before
         if before is None:
             raise not_kept(change)
-        if slot.now is not None:
-            if slot.now.blob == before.blob and slot.now.link == _is_link(change):
-                self.notes.append(f"{slot.path} is there again already.")
+        if file.now is not None:
+            if file.now.blob == before.blob and file.now.link == _is_link(change):
+                self.notes.append(f"{file.path} is there again already.")
                 return
-            raise UndoRefused("EXISTS", f"{slot.path} exists again, with other content.", "Move it away first.")
-        slot.now = _State(before.blob, before.executable, self._bytes(before, None, change), _is_link(change))
+            raise UndoRefused("EXISTS", f"{file.path} exists again, with other content.", "Move it away first.")
+        file.now = FileState(before.blob, before.executable, self._bytes(before, None, change), _is_link(change))
 
-    def _move_back(self, change: FileChange, slot: _Slot, origin: _Slot) -> None:
-        if slot.now is None and origin.now is not None:
+    def _move_back(self, change: FileChange, file: RewoundFile, origin: RewoundFile) -> None:
+        if file.now is None and origin.now is not None:
             self.notes.append(f"{origin.path} is back already.")
             return
         if origin.now is not None:
             raise UndoRefused("EXISTS", f"{origin.path}, where the file was, is taken.", "Move that away first.")
-        origin.now = self._reverted(change, slot)
-        slot.now = None
-        self._moves.append((slot, origin))
+        origin.now = self._reverted(change, file)
+        file.now = None
+        self._moves.append((file, origin))
 
-    def _reverted(self, change: FileChange, slot: _Slot) -> _State:
+    def _reverted(self, change: FileChange, file: RewoundFile) -> FileState:
         """The file without the change of its bytes and of its mode."""
-        now = self._present(slot)
+        now = self._present(file)
         before, after = change.before, change.after
         if before is None or after is None:
             raise not_kept(change)
@@ -182,21 +121,21 @@ class Rewind:
         executable = before.executable if now.executable == after.executable else now.executable
         if now.blob == before.blob or before.blob == after.blob:
             data = now.data if now.data is not None else self._bytes_of(now.blob)
-            return _State(now.blob, executable, data, now.link)
+            return FileState(now.blob, executable, data, now.link)
         if now.blob == after.blob:
-            return _State(before.blob, executable, self._bytes(before, now, change), now.link)
+            return FileState(before.blob, executable, self._bytes(before, now, change), now.link)
         if change.file_type != "text":
             what = "a link" if now.link else "no text"
             raise self._changed(change, now, f"has been changed since; it is {what}, so only the whole could go back")
         old, new = self._bytes(before, now, change), self._bytes(after, now, change)
-        return _file(self._merged(change, now, old, new), executable)
+        return _of_bytes(self._merged(change, now, old, new), executable)
 
     # Parts of the above.
 
-    async def _slot(self, path: str) -> _Slot:
+    async def _file(self, path: str) -> RewoundFile:
         try:
             place = self._cleared(path) or await self._files.resolve(path, link=True)
-            known = self._slots.get(place.key)
+            known = self._rewound.get(place.key)
             if known is not None:
                 return known
             there = None if self._cleared(path) is not None else await self._files.stat(place)
@@ -204,30 +143,30 @@ class Rewind:
             state = None if there is None or folder else await self._state(place, link=there.kind == "symlink")
         except FileError as error:
             raise UndoRefused.of(error) from error
-        slot = self._slots[place.key] = _Slot(place, state, state, folder=folder)
-        return slot
+        file = self._rewound[place.key] = RewoundFile(place, state, state, folder=folder)
+        return file
 
     def _cleared(self, path: str) -> Target | None:
         """The place of a file whose folder a link or a file has taken the place of, which will be gone; None: nothing
         stands there, or it stays."""
-        for slot in self._slots.values():
-            inside = path.removeprefix(f"{slot.place.key}/")
-            if inside != path and slot.found is not None and slot.now is None:
-                return Target(Path(path), slot.place.real / inside)
+        for file in self._rewound.values():
+            inside = path.removeprefix(f"{file.place.key}/")
+            if inside != path and file.found is not None and file.now is None:
+                return Target(Path(path), file.place.real / inside)
         return None
 
-    async def _state(self, place: Target, *, link: bool) -> _State:
+    async def _state(self, place: Target, *, link: bool) -> FileState:
         content = await self._files.read(replace(place, link=link), FILE_LIMIT)
-        return _State(content.blob, content.executable, content.data, link)
+        return FileState(content.blob, content.executable, content.data, link)
 
-    def _present(self, slot: _Slot) -> _State:
-        if slot.now is None:
+    def _present(self, file: RewoundFile) -> FileState:
+        if file.now is None:
             raise UndoRefused(
-                "MISSING", f"{slot.path} is not there any more.", "Undo its deletion, or its move, first."
+                "MISSING", f"{file.path} is not there any more.", "Undo its deletion, or its move, first."
             )
-        return slot.now
+        return file.now
 
-    def _merged(self, change: FileChange, now: _State, before: bytes, after: bytes) -> bytes:
+    def _merged(self, change: FileChange, now: FileState, before: bytes, after: bytes) -> bytes:
         if now.data is None:
             raise UndoRefused("TOO_LARGE", f"{change.path} has grown too large to be undone.", "Mend it by hand.")
         try:
@@ -239,7 +178,7 @@ class Rewind:
                 "the lines of the change have themselves been changed since",
             ) from conflict
 
-    def _bytes(self, side: Side | None, now: _State | None, change: FileChange) -> bytes:
+    def _bytes(self, side: Side | None, now: FileState | None, change: FileChange) -> bytes:
         if side is None:
             raise not_kept(change)
         if now is not None and now.blob == side.blob and now.data is not None:
@@ -249,7 +188,7 @@ class Rewind:
             raise not_kept(change)
         return data
 
-    def _changed(self, change: FileChange, now: _State, what: str) -> UndoRefused:
+    def _changed(self, change: FileChange, now: FileState, what: str) -> UndoRefused:
         after = self._bytes_of(change.after.blob) if change.after is not None else None
         if change.file_type != "text" or after is None or now.data is None:
             return changed(change, (), what)
@@ -261,60 +200,12 @@ class Rewind:
         return as_logged(since, left, now, self._redactor).hunks
 
 
-def _steps_of(slot: _Slot) -> Iterator[tuple[Step, Blob, list[Taken]]]:
-    """Of one path. A link and a file cannot take each other's place in one step."""
-    found, now = slot.found, slot.now
-    if _same(found, now):
-        return
-    if found is not None and (now is None or now.link != found.link):
-        yield Step(slot.target(found), Delete()), found.blob, slot.takes if now is None else []
-        found = None
-    if now is not None:
-        assert now.data is not None
-        write = WriteBytes(now.data, None if now.link else now.executable, over_folder=slot.folder)
-        yield Step(slot.target(now), write), found.blob if found is not None else "", slot.takes
-
-
-def _is_move(slot: _Slot, origin: _Slot) -> bool:
-    """What else happened to the two makes it more than a move, and so does a folder in the place of one of them."""
-    if slot.found is None or slot.now is not None or origin.found is not None or origin.now is None:
-        return False
-    if origin.now.executable != slot.found.executable or origin.now.link or slot.found.link:
-        return False
-    return not origin.folder and slot.place.key not in _parents(origin)
-
-
-def _parents(slot: _Slot) -> list[str]:
-    return [str(parent) for parent in slot.place.real.parents]
-
-
-async def require_empty(files: Files, folder: Target, gone: AbstractSet[str]) -> None:
-    """Raises `UndoRefused` for a folder in which, however deep, something is left but the files `gone`."""
-    try:
-        entries = await files.list(folder)
-    except FileError as error:
-        raise UndoRefused.of(error) from error
-    for entry in entries:
-        inside = replace(folder, path=folder.path / entry.name, real=folder.real / entry.name)
-        if entry.kind == "directory":
-            await require_empty(files, inside, gone)
-        elif inside.key not in gone:
-            message = f"{inside.path} stands in a folder that takes the place of a file, and is none of these changes."
-            raise UndoRefused("EXISTS", message, "Move it away first.")
-
-
 def _is_link(change: FileChange) -> bool:
     return change.file_type == "symlink"
 
 
-def _file(data: bytes, executable: bool) -> _State:
-    return _State(blob_id(data), executable, data)
-
-
-def _same(first: _State | None, second: _State | None) -> bool:
-    if first is None or second is None:
-        return first is second
-    return (first.blob, first.executable, first.link) == (second.blob, second.executable, second.link)
+def _of_bytes(data: bytes, executable: bool) -> FileState:
+    return FileState(blob_id(data), executable, data)
 
 
 def _without(after: bytes, before: bytes, hunk: Hunk) -> bytes:
