@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from redline.changes.codec import path_from_json, to_json
 from redline.files.error import FileError
-from redline.files.seam import Blob, Content, Files, Outcome, Target
+from redline.files.seam import Blob, Files, Target
 from redline.tools import broken_off
+from redline.tools.aftermath import Aftermath, Judged
 from redline.tools.broken_off import Missed, is_foreign
 from redline.tools.found import record_found
-from redline.tools.intent import CallKey, Intent, IntentSide, call_key, mappings
+from redline.tools.intent import CallKey, Intent, call_key, mappings
 from redline.tools.knowledge import seen_entries
-from redline.tools.landed import net
 from redline.tools.missed import look_for_missed
 from redline.tools.recorder import Recorder
 from redline.tools.standing import calls_of
 from redline.tools.tool import text_block
 from redline.tools.unfinished import Unfinished
-from redline.tools.verdict import Found, Place, Verdict, judge, look
-from redline.workspace.store import BytesError, ByteStore
+from redline.tools.verdict import Verdict
+from redline.workspace.store import ByteStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from redline.workspace.observe import Observer
 
 ClosedStatus = Literal["completed", "interrupted", "unknown"]
-Judged = tuple[Intent, Verdict]
-"""An intent, and whether what it was about is on the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +116,8 @@ class _Closing:
 
     def __init__(self, log: SessionLog, store: ByteStore, files: Files, found: Unfinished) -> None:
         self._log = log
-        self._store = store
-        self._files = files
         self._found = found
-        self._recorder = Recorder(log.redactor)
+        self._aftermath = Aftermath(found.intents, files, store, log.session, Recorder(log.redactor))
 
     async def permissions(self) -> list[str]:
         for request, data in self._found.asked.items():
@@ -137,8 +133,8 @@ class _Closing:
 
     async def call(self, opened: Mapping[str, Any]) -> ClosedCall:
         turn, call = call_key(opened)
-        judged = await self._all_judged((turn, call))
-        changes = await self._on_disk(judged)
+        judged = await self._aftermath.of_call((turn, call))
+        changes = await self._aftermath.changes(judged)
         status = _status(opened, [verdict for _, verdict in judged], changes)
         idle = not judged and self._found.never_allowed(opened)
         said = broken_off.NEVER_ALLOWED["message"] if idle else _told(status, judged, changes)
@@ -162,7 +158,8 @@ class _Closing:
 
     async def foreign(self, opened: Sequence[Mapping[str, Any]], observer: Observer | None) -> list[ClosedCall]:
         """Calls of a foreign agent, and what else had changed in the workspace by now: each change is told once."""
-        done = {call_key(one): await self._on_disk(await self._all_judged(call_key(one))) for one in opened}
+        aftermath = self._aftermath
+        done = {call_key(one): await aftermath.changes(await aftermath.of_call(call_key(one))) for one in opened}
         turns, missed = self._found.turns, Missed()
         if observer is not None and turns:
             landed = [change for changes in done.values() for change in changes]
@@ -196,15 +193,11 @@ class _Closing:
     def _told(self, key: CallKey) -> list[FileChange]:
         return [change for change in self._found.told.get(key, ()) if change is not None]
 
-    async def _all_judged(self, key: CallKey) -> list[Judged]:
-        intents = [intent for intent in self._found.intents if intent.key == key]
-        return [(intent, await self._judge(intent)) for intent in intents]
-
     async def undo(self, key: CallKey, intents: Sequence[Intent]) -> ClosedCall:
         """An undo that broke off: what it had taken back by then is an undo of that much."""
         turn, call = key
-        judged = [(intent, await self._judge(intent)) for intent in intents]
-        changes = await self._on_disk(judged)
+        judged = await self._aftermath.of(intents)
+        changes = await self._aftermath.changes(judged)
         landed = [intent for intent, verdict in judged if verdict == "applied"]
         whole = len(landed) == len(judged) == landed[0].steps if landed else False
         status: ClosedStatus = "completed" if whole else "interrupted"
@@ -223,55 +216,6 @@ class _Closing:
         if status == "unknown":
             await self._log.append("notice/raised", {"turn": turn, "level": "warning", **_error(status)})
         return ClosedCall(turn, call, status, changes)
-
-    async def _judge(self, intent: Intent) -> Verdict:
-        return judge(intent.places, [await self._after(intent, place) for place in intent.places])
-
-    async def _after(self, intent: Intent, place: Place) -> Found:
-        """What a place held once this intent's moment had passed: what the next intent found there, or the disk."""
-        intents = self._found.intents
-        position = next(number for number, other in enumerate(intents) if other is intent)
-        for later in intents[position + 1 :]:
-            for other in later.places:
-                if other.key == place.key:
-                    return other.before
-        return await look(self._files, place)
-
-    async def _on_disk(self, judged: Sequence[Judged]) -> list[FileChange]:
-        """The changes that landed; several to one file as one."""
-        outcomes: list[Outcome] = []
-        changes: list[FileChange] = []
-        for intent, verdict in judged:
-            if verdict == "applied":
-                outcomes.append(self._outcome(intent))
-                changes.append(intent.change or await self._recorder.change(outcomes[-1], "result"))
-            elif verdict == "unknown" and (copied := await self._copied(intent)) is not None:
-                outcomes.append(copied)
-                changes.append(await self._recorder.change(copied, "result"))
-        return await net(outcomes, changes, self._recorder)
-
-    async def _copied(self, intent: Intent) -> Outcome | None:
-        """A move that was cut in two: the new file is there and the old one still is. None: it was not that."""
-        if intent.moved_to is None:
-            return None
-        source, target = intent.places
-        if judge([target], [await self._after(intent, target)]) != "applied":
-            return None
-        if judge([source], [await self._after(intent, source)]) != "not applied":
-            return None
-        return Outcome(intent.moved_to, "create", None, self._content(intent.after))
-
-    def _outcome(self, intent: Intent) -> Outcome:
-        before, after = self._content(intent.before), self._content(intent.after)
-        return Outcome(intent.target, intent.operation, before, after, moved_to=intent.moved_to)
-
-    def _content(self, side: IntentSide | None) -> Content | None:
-        if side is None:
-            return None
-        try:
-            return side.content(self._store.get(self._log.session, side.blob))
-        except BytesError:
-            return side.content(None)
 
 
 def _status(opened: Mapping[str, Any], verdicts: Iterable[Verdict], changes: Sequence[FileChange]) -> ClosedStatus:
