@@ -18,7 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from redline.agents.acp.agent import AcpAgent, AcpFactory, AcpOptions
+from redline.agents.acp.agent import AcpAgent
+from redline.agents.acp.factory import AcpFactory, AcpOptions
 from redline.changes.apply import apply_hunks
 from redline.files.local import LocalFiles
 from redline.gateway.archive import Archive

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from interop.agents import LiveAgent
 from interop.endpoint import Endpoint
-from redline.agents.acp.agent import AcpFactory, AcpOptions
-from redline.agents.acp.link import Choices
+from redline.agents.acp.choices import Choices
+from redline.agents.acp.factory import AcpFactory, AcpOptions
 from redline.agents.agent import Stop
 from redline.files.local import LocalFiles
 from redline.gateway.archive import Archive

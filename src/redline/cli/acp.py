@@ -19,8 +19,8 @@ from redline.surfaces.editor.stdio import streams
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from redline.agents.acp.agent import AcpFactory
-    from redline.agents.acp.link import Choices
+    from redline.agents.acp.choices import Choices
+    from redline.agents.acp.factory import AcpFactory
     from redline.cli.agents import Foreign
     from redline.cli.config import Config
     from redline.files.seam import Files
@@ -96,7 +96,7 @@ def _builtin(config: Config, archive: Archive) -> Backing:
 
 
 def _proxied(config: Config, archive: Archive, foreign: Foreign, chosen: Choices) -> Backing:
-    from redline.agents.acp.agent import AcpFactory
+    from redline.agents.acp.factory import AcpFactory
     from redline.surfaces.editor.backing import Backing
 
     made = replace(foreign.options(chosen), settled=True)

@@ -21,8 +21,8 @@ from redline.agents.builtin.agent import NAME as BUILTIN
 from redline.cli.failure import Failure
 
 if TYPE_CHECKING:
-    from redline.agents.acp.agent import AcpOptions
-    from redline.agents.acp.link import Choices
+    from redline.agents.acp.choices import Choices
+    from redline.agents.acp.factory import AcpOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Foreign:
 
     def options(self, chosen: Choices | None) -> AcpOptions:
         """As the agent is made. `chosen`: what the user chose about it; None: nothing."""
-        from redline.agents.acp.agent import AcpOptions
-        from redline.agents.acp.link import Choices
+        from redline.agents.acp.choices import Choices
+        from redline.agents.acp.factory import AcpOptions
 
         return AcpOptions(
             self.name, self.command, chosen or Choices(), environment=self.environment, asks_in=self.asks_in
@@ -90,7 +90,7 @@ def of_session(first: Mapping[str, Any]) -> Foreign | None:
 
 def choices(mode: str, model: str, options: Sequence[str]) -> Choices:
     """What was chosen about a foreign agent. `options` as NAME=VALUE; raises `Failure` (exit code 2)."""
-    from redline.agents.acp.link import Choices
+    from redline.agents.acp.choices import Choices
 
     pairs = {}
     for option in options:

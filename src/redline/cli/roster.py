@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from redline.agents.acp.link import Choices
+    from redline.agents.acp.choices import Choices
     from redline.agents.agent import AgentFactory
     from redline.cli.agents import Foreign
     from redline.cli.config import Config
@@ -97,8 +97,8 @@ class ConfiguredRoster:
         return Engaged(NAME, model, builtin_agent(config, model))
 
     def _foreign(self, foreign: Foreign, model: str) -> Engaged:
-        from redline.agents.acp.agent import AcpFactory
-        from redline.agents.acp.link import Choices
+        from redline.agents.acp.choices import Choices
+        from redline.agents.acp.factory import AcpFactory
 
         configured = self._chosen if foreign.name == self._default() else None
         options = foreign.options(Choices(model=model) if model and configured is None else configured)

@@ -28,7 +28,7 @@ from redline.tools.builtin import builtin_toolset
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from redline.agents.acp.link import Choices
+    from redline.agents.acp.choices import Choices
     from redline.cli.agents import Foreign
     from redline.gateway.archive import Archive, OpenSession
 
@@ -158,7 +158,7 @@ def surface_for(console: Console, workspace: Path) -> TerminalSurface | PipeSurf
 
 
 def foreign_factory(foreign: Foreign, chosen: Choices | None, files: LocalFiles, session: OpenSession) -> AgentFactory:
-    from redline.agents.acp.agent import AcpFactory
+    from redline.agents.acp.factory import AcpFactory
 
     return AcpFactory(foreign.options(chosen), files, session.store, session.redactor)
 

@@ -35,7 +35,7 @@ from agents.acp.puppetry import (
     update,
 )
 from captures.recorded import Onlooker, on_disk, replayed, stage
-from redline.agents.acp.link import Choices
+from redline.agents.acp.choices import Choices
 from redline.sessions.store import StoreError
 from redline.transcript.rows import FoundRow, NoticeRow, OtherRow, TurnEndRow
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from redline.agents.acp.bulk import Bulk, whole
+from redline.agents.acp.bulk import Bulk, sendable
 from redline.agents.acp.calls import Calls
+from redline.agents.acp.choices import Offers
 from redline.agents.acp.client import Client
 from redline.agents.acp.consent import Consent
-from redline.agents.acp.link import GREETING_SECONDS, Choices, Link, LinkError, Offers
+from redline.agents.acp.ending import cost_of_turn, stop_of, tokens_of
+from redline.agents.acp.link import Link, LinkError
+from redline.agents.acp.opening import Opening
 from redline.agents.acp.past import Past
 from redline.agents.acp.questions import Questions
 from redline.agents.acp.terminals import Terminals
@@ -23,7 +24,7 @@ from redline.agents.acp.watch import Watch
 from redline.agents.agent import Host, Stop
 from redline.protocol import adapter
 from redline.protocol.connection import ConnectionClosed
-from redline.sessions.gate import GateError, as_json
+from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
 from redline.tools.mutation import Journal, to_its_end
 from redline.tools.recorder import Recorder
@@ -33,56 +34,18 @@ from redline.workspace.store import BytesError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from redline.agents.acp.factory import AcpOptions
     from redline.agents.acp.judgement import Over
     from redline.files.seam import Files
     from redline.sessions.log import SessionLog
     from redline.sessions.redaction import Redactor
     from redline.workspace.store import ByteStore
 
-CANCEL_SECONDS = 5.0
-"""How long an agent may take to stop a turn before it is ended."""
 _JUST_NOW_SECONDS = 1.0
 _LAST_WORDS_SECONDS = 0.3
 """An agent that is to end so soon after a turn is listened to until it ends by itself, but no longer than this."""
 _FIRST_LOOK_SECONDS = 1.0
 """So long the start of an agent waits for the first look at the workspace."""
-
-
-@dataclass(frozen=True, slots=True)
-class AcpOptions:
-    """Which agent, and what the user chose about it."""
-
-    name: str
-    """As it stands in the log."""
-    command: Sequence[str]
-    choices: Choices = field(default_factory=Choices)
-    environment: Mapping[str, str] = field(default_factory=dict)
-    declared: Mapping[str, Any] = field(default_factory=dict)
-    """What the client behind us says that it can do, told to the agent as it is."""
-    greeting: Mapping[str, Any] = field(default_factory=dict)
-    """What else it says in `initialize`, likewise."""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further ones of its session, such as `mcpServers`."""
-    asks_in: str = ""
-    """The mode in which it asks before it changes files, where it is known not to start in it."""
-    settled: bool = False
-    """Whoever is in front of it, such as an editor, has settled with it what it asks: what it has us write or run is
-    then not asked about once more."""
-    greeting_seconds: float = GREETING_SECONDS
-    cancel_seconds: float = CANCEL_SECONDS
-
-
-@dataclass(frozen=True, slots=True)
-class AcpFactory:
-    """Makes foreign agents (an `AgentFactory`)."""
-
-    options: AcpOptions
-    files: Files
-    store: ByteStore
-    redactor: Redactor
-
-    def __call__(self, *, log: SessionLog, host: Host, workspace: Path) -> AcpAgent:
-        return AcpAgent(self.options, log, host, workspace, self.files, self.store, self.redactor)
 
 
 class AcpAgent:
@@ -162,7 +125,7 @@ class AcpAgent:
             await self._watch.refresh()
         self._client.begin()
         blocks = [{"type": "text", "text": rule}] if rule else []
-        blocks += [self._sent(block) for block in content]
+        blocks += [sendable(block, self._kept) for block in content]
         asking = asyncio.ensure_future(link.ask("session/prompt", self._request(blocks)))
         over: Over = "broken"
         try:
@@ -249,44 +212,11 @@ class AcpAgent:
         return link
 
     async def _open_session(self, link: Link, turn: int, past: Past) -> None:
-        folder = str(self._workspace)
-        offers = await self._resumed(link, past, folder)
-        if offers is None:
-            self._client.session, offers = await link.new_session(folder, self._options.parameters)
-            if turn > 1:
-                await self._log.append("notice/raised", {"turn": turn, "level": "warning", **_FORGOTTEN})
+        opening = Opening(link, self._client, self._log, self._options, str(self._workspace))
+        offers = await opening.open(turn, past)
         choices = past.choices(self._options.choices)
-        await link.choose(self._client.session, offers, choices)
-        self.model = offers.model or choices.model
-        past.session = self._client.session
-        self.offers = offers
-        await self._remember(link, offers, choices)
-        if self._options.asks_in and offers.mode not in ("", self._options.asks_in):
-            await self._log.append("notice/raised", {"turn": turn, **_decides(offers.mode, self._options.asks_in)})
-
-    async def _resumed(self, link: Link, past: Past, folder: str) -> Offers | None:
-        """None: the agent cannot go on where it was."""
-        if not past.session or not (link.can_load or link.can_resume):
-            return None
-        self._client.session = past.session
-        try:
-            return await link.take_up(past.session, folder, self._options.parameters)
-        except LinkError as problem:
-            if problem.code == "AGENT_EXITED":
-                raise
-            return None
-
-    async def _remember(self, link: Link, offers: Offers, choices: Choices) -> None:
-        """What the next process needs to know, and what the session's header says."""
-        state: dict[str, Any] = {"session": self._client.session, "name": link.name, "version": link.version}
-        state |= {"mode": offers.mode, "model": self.model}
-        state["chosen"] = {"mode": choices.mode, "model": choices.model, "options": dict(choices.options)}
-        if offers.modes.get("availableModes"):
-            state["modes"] = offers.modes["availableModes"]
-        if offers.options:
-            state["options"] = list(offers.options)
-        self._client.state.update(as_json({name: value for name, value in state.items() if value}))
-        await self._log.append("session/state", {"agent": dict(self._client.state)})
+        self.model, self.offers = offers.model or choices.model, offers
+        await opening.remember(turn, offers, choices)
 
     # The end of a turn.
 
@@ -304,31 +234,21 @@ class AcpAgent:
     async def _stop_for(self, turn: int, answer: object) -> Stop:
         held = answer if isinstance(answer, Mapping) else {}
         await self._tell_usage(turn, held.get("usage"))
-        match held.get("stopReason"):
-            case "cancelled":
-                withdrawn = any(call.answer == "cancelled" for call in self._calls.of_turn())
-                code = "CANCELLED" if withdrawn else "AGENT_ENDED"  # by a user who withdrew its question, or by itself
-                return Stop("cancelled", code, "The agent ended the turn by itself.", "Say what to do instead.")
-            case "refusal":
-                return Stop("failed", "REFUSAL", "The agent refused to go on.", "Say it differently.")
-            case "max_tokens" | "max_turn_requests" as reason:
-                return Stop("limit", reason.upper(), "The agent came to a limit of its own.", "Say “continue”.")
-        return Stop("completed")
+        withdrawn = any(call.answer == "cancelled" for call in self._calls.of_turn())
+        return stop_of(held, withdrawn=withdrawn)
 
     async def _tell_usage(self, turn: int, of_turn: object) -> None:
-        """What a turn has used. `of_turn`: as its answer has it. Costs are told of the whole session, so that of the
-        turn is what was added."""
+        """What a turn has used. `of_turn`: as its answer has it."""
         so_far, cost = self._client.usage, None
         if so_far is None and not isinstance(of_turn, Mapping):
             return
-        data = _usage(of_turn if isinstance(of_turn, Mapping) else {})
+        data = tokens_of(of_turn)
         if so_far is not None:
             sent = await self._bulk.slim(so_far.sent)
             data["context"] = {"used": so_far.used, "size": so_far.size, "sent": sent}
+            cost = cost_of_turn(so_far, self._past.cost)
             if so_far.cost is not None:
-                before = self._past.cost if self._past.cost <= so_far.cost else 0.0  # it may count anew
-                cost, self._past.cost = so_far.cost - before, so_far.cost
-                data["of_session"] = so_far.cost
+                self._past.cost = data["of_session"] = so_far.cost
         await self._log.append("usage/updated", {"turn": turn, "model": self.model, **data, "cost": cost})
 
     async def _cancel(self, link: Link, asking: asyncio.Future[Any]) -> None:
@@ -371,6 +291,9 @@ class AcpAgent:
             await asyncio.wait({self._reading})
             self._reading = None
 
+    def _kept(self, blob: str) -> bytes | None:
+        return self._store.get(self._log.session, blob)
+
     def _request(self, blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """The parameters of a prompt."""
         return adapter.prompt(self._client.session, blocks)
@@ -378,42 +301,3 @@ class AcpAgent:
     def _withdrawal(self) -> dict[str, Any]:
         """Of a `session/cancel`."""
         return {"sessionId": self._client.session}
-
-    def _sent(self, block: Mapping[str, Any]) -> dict[str, Any]:
-        """A block of ours as the protocol has it."""
-        if block.get("type") == "image" and isinstance(block.get("blob"), str):
-            data = self._store.get(self._log.session, block["blob"])
-            if data is None:
-                return {"type": "text", "text": "[an image that is not kept any more]"}
-            encoded = base64.b64encode(data).decode("ascii")
-            rest = {name: value for name, value in block.items() if name not in ("blob", "bytes", "media_type")}
-            return {**rest, "data": encoded, "mimeType": str(block.get("media_type", "image/png"))}
-        return dict(whole(block, lambda blob: self._store.get(self._log.session, blob)))
-
-
-_FORGOTTEN = {
-    "code": "AGENT_FORGOT",
-    "message": "The agent remembers nothing of the earlier turns: it cannot take up a session again.",
-    "remedy": "Tell it what it needs to know. Redline's own log of the session is whole.",
-}
-
-
-def _decides(mode: str, asks_in: str) -> dict[str, str]:
-    return {
-        "level": "info",
-        "code": "AGENT_DECIDES",
-        "message": f"The agent works in its mode {mode!r}, in which it decides by itself what to ask you.",
-        "remedy": f"--mode {asks_in} makes it ask before it changes files.",
-    }
-
-
-def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
-    def number(*names: str) -> int:
-        value = next((usage[name] for name in names if isinstance(usage.get(name), int)), 0)
-        return max(int(value), 0)
-
-    return {
-        "input_tokens": number("inputTokens", "input_tokens"),
-        "output_tokens": number("outputTokens", "output_tokens"),
-        "cached_tokens": number("cachedReadTokens", "cached_read_tokens"),
-    }

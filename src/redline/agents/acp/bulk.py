@@ -8,6 +8,7 @@ They leave the event and come back as the same JSON value. In their place stands
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import math
 import re
@@ -96,6 +97,18 @@ def whole(value: Any, stored: Stored) -> Any:
     if isinstance(value, list):
         return [whole(one, stored) for one in value]
     return value
+
+
+def sendable(block: Mapping[str, Any], stored: Stored) -> dict[str, Any]:
+    """A block of a prompt as the protocol has it: what was kept of it beside the event is in it again."""
+    if block.get("type") == "image" and isinstance(block.get("blob"), str):
+        data = stored(block["blob"])
+        if data is None:
+            return {"type": "text", "text": "[an image that is not kept any more]"}
+        encoded = base64.b64encode(data).decode("ascii")
+        rest = {name: value for name, value in block.items() if name not in ("blob", "bytes", "media_type")}
+        return {**rest, "data": encoded, "mimeType": str(block.get("media_type", "image/png"))}
+    return dict(whole(block, stored))
 
 
 def is_whole(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""An agent's process and the conversation about the conversation: started, greeted, given a session, told its options.
+"""An agent's process and the way to it: started, greeted, asked, ended.
 
 Every fault is a `LinkError` in words that say what to do; what the agent said on stderr stands beside it.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import redline
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 GREETING_SECONDS = 60.0
 """For the answer to `initialize`: some agents load for a long time."""
-SESSION_SECONDS = 120.0
-OPTION_SECONDS = 30.0
 _SETTLE_SECONDS = 1.0
 
 
@@ -36,60 +33,6 @@ class LinkError(Exception):
         self.code = code
         self.message = message
         self.remedy = remedy
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What a user chose about an agent; empty: its own default."""
-
-    mode: str = ""
-    model: str = ""
-    options: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.mode or self.model or self.options)
-
-
-@dataclass(slots=True)
-class Offers:
-    """What an agent has to choose from, as it said so for a session."""
-
-    modes: Mapping[str, Any] = field(default_factory=dict)
-    models: Mapping[str, Any] = field(default_factory=dict)
-    options: Sequence[Mapping[str, Any]] = ()
-    others: Mapping[str, Any] = field(default_factory=dict)
-    """What else its answer holds."""
-
-    @classmethod
-    def of(cls, answer: object) -> Offers:
-        held = answer if isinstance(answer, Mapping) else {}
-        options = held.get("configOptions")
-        known = ("sessionId", "modes", "models", "configOptions")
-        return cls(
-            _mapping(held.get("modes")),
-            _mapping(held.get("models")),
-            [one for one in options if isinstance(one, Mapping)] if isinstance(options, list) else [],
-            {name: value for name, value in held.items() if name not in known},
-        )
-
-    @property
-    def mode(self) -> str:
-        return str(self.modes.get("currentModeId") or self._current("mode"))
-
-    @property
-    def model(self) -> str:
-        return str(self.models.get("currentModelId") or self._current("model"))
-
-    def option(self, name: str) -> Mapping[str, Any] | None:
-        """By its id, else by its category."""
-        named = [one for one in self.options if one.get("id") == name]
-        return next(iter(named or [one for one in self.options if one.get("category") == name]), None)
-
-    def _current(self, category: str) -> str:
-        found = self.option(category)
-        value = found.get("currentValue") if found is not None else None
-        return value if isinstance(value, str) else ""
 
 
 class Link:
@@ -166,65 +109,6 @@ class Link:
         """It takes up a session without telling it again."""
         return _mapping(self.capabilities.get("sessionCapabilities")).get("resume") is not None
 
-    async def new_session(self, folder: str, more: Mapping[str, Any] | None = None) -> tuple[str, Offers]:
-        """`more`: parameters that the client behind us gave, such as its MCP servers."""
-        answer = await self.ask("session/new", {**adapter.new_session(folder), **(more or {})}, SESSION_SECONDS)
-        session = _mapping(answer).get("sessionId")
-        if not isinstance(session, str) or not session:
-            raise LinkError("PROTOCOL", "The agent opened a session and did not say its id.", "Update the agent.")
-        return session, Offers.of(answer)
-
-    async def take_up(self, session: str, folder: str, more: Mapping[str, Any] | None = None) -> Offers:
-        """Go on in a session of before. Raises `LinkError` where the agent cannot."""
-        method = "session/resume" if self.can_resume else "session/load"
-        params = {**adapter.load_session(session, folder), **(more or {})}
-        return Offers.of(await self.ask(method, params, SESSION_SECONDS))
-
-    async def choose(self, session: str, offers: Offers, choices: Choices) -> None:
-        """Set what the user chose. Raises `LinkError` that lists what there is for a choice that there is not."""
-        if choices.mode:
-            await self._choose_mode(session, offers, choices.mode)
-        if choices.model:
-            await self._choose_model(session, offers, choices.model)
-        for name, value in choices.options.items():
-            await self._choose_option(session, offers, name, value)
-
-    async def _choose_mode(self, session: str, offers: Offers, mode: str) -> None:
-        known = _ids(offers.modes.get("availableModes"), "id")
-        if not known and offers.option("mode") is not None:
-            await self._choose_option(session, offers, "mode", mode)
-            return
-        _check("mode", mode, known)
-        await self.ask("session/set_mode", adapter.set_mode(session, mode), OPTION_SECONDS)
-        offers.modes = {**offers.modes, "currentModeId": mode}
-
-    async def _choose_model(self, session: str, offers: Offers, model: str) -> None:
-        known = _ids(offers.models.get("availableModels"), "modelId")
-        if known:
-            _check("model", model, known)
-            params = {"sessionId": session, "modelId": model}
-            await self.ask("session/set_model", params, OPTION_SECONDS)
-            offers.models = {**offers.models, "currentModelId": model}
-            return
-        await self._choose_option(session, offers, "model", model)
-
-    async def _choose_option(self, session: str, offers: Offers, name: str, value: str) -> None:
-        option = offers.option(name)
-        if option is None:
-            _check("option", name, [str(one.get("id")) for one in offers.options])
-            return
-        given: str | bool = value
-        if option.get("type") == "boolean":
-            _check(f"value of {name}", value.lower(), ["true", "false"])
-            given = value.lower() == "true"
-        else:
-            _check(f"value of {name}", value, _values(option.get("options")))
-        answer = await self.ask(
-            "session/set_config_option", adapter.set_option(session, str(option.get("id")), given), OPTION_SECONDS
-        )
-        if _mapping(answer).get("configOptions"):
-            offers.options = Offers.of(answer).options
-
     async def ask(self, method: str, params: Mapping[str, Any], seconds: float | None = None) -> Any:
         """A request, with its faults in words. Raises `LinkError`."""
         try:
@@ -280,29 +164,6 @@ class Link:
     def _stderr(self) -> str:
         said = self.child.stderr
         return f" It said: {said[-2000:]}" if said else ""
-
-
-def _check(what: str, value: str, known: Sequence[str]) -> None:
-    if value in known:
-        return
-    there = ", ".join(known) if known else "none"
-    raise LinkError("NO_SUCH_CHOICE", f"The agent has no {what} {value!r}.", f"There are: {there}.")
-
-
-def _values(options: object) -> list[str]:
-    """Of an option's choices, grouped or not."""
-    found: list[str] = []
-    for one in options if isinstance(options, list) else []:
-        if isinstance(one, Mapping) and isinstance(one.get("value"), str):
-            found.append(one["value"])
-        elif isinstance(one, Mapping):
-            found += _values(one.get("options"))
-    return found
-
-
-def _ids(entries: object, name: str) -> list[str]:
-    listed = entries if isinstance(entries, list) else []
-    return [str(one[name]) for one in listed if isinstance(one, Mapping) and isinstance(one.get(name), str)]
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

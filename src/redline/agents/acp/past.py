@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from redline.agents.acp.link import Choices
+from redline.agents.acp.choices import Choices
 from redline.workspace.last_changes import LastChanges
 
 if TYPE_CHECKING:

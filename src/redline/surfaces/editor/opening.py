@@ -97,7 +97,7 @@ def _servers(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _proxied_factory(
     factory: AgentFactory, wire: Wire, params: Mapping[str, Any], abilities: Abilities
 ) -> ProxiedFactory:
-    from redline.agents.acp.agent import AcpFactory
+    from redline.agents.acp.factory import AcpFactory
     from redline.surfaces.editor.lobby import declared
     from redline.surfaces.editor.proxied import ProxiedFactory
 

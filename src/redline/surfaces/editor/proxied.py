@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from redline.agents.acp.agent import AcpAgent, AcpFactory, AcpOptions
+from redline.agents.acp.agent import AcpAgent
+from redline.agents.acp.factory import AcpFactory, AcpOptions
 from redline.agents.acp.link import LinkError
 from redline.agents.acp.normalise import State
 from redline.protocol.connection import (
