@@ -12,10 +12,10 @@ from redline.files.error import FileError
 from redline.files.seam import Blob, Content, Files, Outcome, Target, Write, WriteBytes
 from redline.sessions.store import StoreError
 from redline.tools.approval import ASK_AGAIN, is_computed, keeps_changing
-from redline.tools.landed import net, take_back
+from redline.tools.landed import net, take_back, unchanged
 from redline.tools.lasting import GONE, is_gone
 from redline.tools.mutation import Journal, Landed, to_its_end
-from redline.tools.proposal import Proposal, unchanged
+from redline.tools.proposal import Proposal
 from redline.tools.tool import Step, text_block
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import Any
 
 from redline.changes.record import FileChange
 from redline.files.seam import Outcome
+from redline.tools.landed import targets_of, unchanged
 from redline.tools.parameters import logged_text
 from redline.tools.tool import ToolResult
 from redline.views import DiffCall, DiffResult, GenericCall, Kind, Location, ToolCallView, ToolResultView
@@ -24,7 +25,7 @@ def mutation_meta(outcomes: Sequence[Outcome]) -> dict[str, Any] | None:
     """What a mutating tool keeps beside its changes: that nothing had to change (which a result whose changes are
     missing does not say), and which file stood behind a link that was named."""
     meta: dict[str, Any] = {}
-    if all(_is_unchanged(outcome) for outcome in outcomes):
+    if all(map(unchanged, outcomes)):
         meta["unchanged"] = True
     links = {name: real for outcome in outcomes for name, real in links_of(outcome).items()}
     if links:
@@ -34,8 +35,7 @@ def mutation_meta(outcomes: Sequence[Outcome]) -> dict[str, Any] | None:
 
 def links_of(outcome: Outcome) -> dict[str, str]:
     """The paths as they were named, to the files that they lead to, where a link on the way makes them differ."""
-    targets = [outcome.target] if outcome.moved_to is None else [outcome.target, outcome.moved_to]
-    return {str(target.path): target.key for target in targets if target.path != target.real}
+    return {str(target.path): target.key for target in targets_of(outcome) if target.path != target.real}
 
 
 def through_link(name: str, real: str) -> str:
@@ -123,13 +123,6 @@ def missing_basis(change: FileChange) -> str | None:
         return f"no text basis ({reason}): {_bytes(before.size)} became {_bytes(after.size)}"
     size = after or before
     return f"no text basis ({reason})" + (f": {_bytes(size.size)}" if size is not None else "")
-
-
-def _is_unchanged(outcome: Outcome) -> bool:
-    before, after = outcome.before, outcome.after
-    if before is None or after is None or outcome.moved_to is not None:
-        return False
-    return before.blob == after.blob and before.executable == after.executable
 
 
 def _bytes(size: int) -> str:

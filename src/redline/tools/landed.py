@@ -1,4 +1,4 @@
-"""What became of the files, over several mutations of one call."""
+"""What became of the files: of one mutation, and over several of one call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from redline.files.error import FileError
 from redline.files.seam import Blob, Content, Delete, Move, Outcome, Target, WriteBytes
-from redline.tools.proposal import unchanged
 from redline.tools.tool import Step, ToolError
 
 if TYPE_CHECKING:
@@ -19,17 +18,34 @@ if TYPE_CHECKING:
     from redline.tools.recorder import Recorder
 
 
+def unchanged(outcome: Outcome) -> bool:
+    """Nothing would be, or was, written."""
+    before, after = outcome.before, outcome.after
+    return (
+        outcome.operation == "update"
+        and before is not None
+        and after is not None
+        and before.blob == after.blob
+        and before.executable == after.executable
+    )
+
+
+def targets_of(outcome: Outcome) -> list[Target]:
+    """The paths that a mutation touches."""
+    return [outcome.target] if outcome.moved_to is None else [outcome.target, outcome.moved_to]
+
+
 async def net(outcomes: Sequence[Outcome], changes: Sequence[FileChange], recorder: Recorder) -> list[FileChange]:
     """One change a file, in the order of the first mutation of each.
 
     Mutations that follow one another on one file are told as one, from its first bytes to its last, and as none where
     those are equal. A move is told as such where nothing else touched either of its paths.
     """
-    times = Counter(_id(target) for outcome in outcomes for target in _targets(outcome))
+    times = Counter(_id(target) for outcome in outcomes for target in targets_of(outcome))
     result: list[FileChange | None] = []
     files: dict[tuple[str, bool], _Span] = {}
     for outcome, change in zip(outcomes, changes, strict=True):
-        if all(times[_id(target)] == 1 for target in _targets(outcome)):
+        if all(times[_id(target)] == 1 for target in targets_of(outcome)):
             result.append(change)
             continue
         for target, before, after in _sides(outcome):
@@ -66,10 +82,6 @@ class _Span:
 def _id(target: Target) -> tuple[str, bool]:
     """A link and a file that stand at one path one after the other are two."""
     return target.key, target.link
-
-
-def _targets(outcome: Outcome) -> list[Target]:
-    return [outcome.target] if outcome.moved_to is None else [outcome.target, outcome.moved_to]
 
 
 def _sides(outcome: Outcome) -> list[tuple[Target, Content | None, Content | None]]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
 from redline.tools.intent import to_event
+from redline.tools.landed import targets_of
 from redline.tools.proposal import refuse_masks, unkept
 from redline.tools.tool import Step, ToolError
 from redline.tools.verdict import Verdict, judge, look_at, places
@@ -157,7 +158,7 @@ class Journal:
     async def _verdict(self, outcome: Outcome, *, by_size: bool) -> Verdict:
         """Whether the places of a mutation that has just been made hold what it put there. Sizes tell in most cases;
         where they do not, the bytes are read."""
-        targets = [outcome.target] if outcome.moved_to is None else [outcome.target, outcome.moved_to]
+        targets = targets_of(outcome)
         touched = places(outcome)
         if by_size and _sizes_tell(outcome):
             wanted = outcome.after.size if outcome.after is not None else None

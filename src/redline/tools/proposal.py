@@ -12,6 +12,7 @@ from redline.files.error import FileError
 from redline.files.seam import Action, Blob, EditText, Files, Insert, Move, Outcome, Replace, Write, WriteBytes
 from redline.sessions.redaction import holds_mask, new_masks
 from redline.tools.diff_card import large_cut, links_of, through_link
+from redline.tools.landed import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -99,18 +100,6 @@ def unkept(outcome: Outcome, kept: Collection[Blob]) -> str | None:
     if before is None or before.blob in kept or same_bytes:
         return f"{lost}."
     return f"{lost}, and it cannot be undone."
-
-
-def unchanged(outcome: Outcome) -> bool:
-    """Nothing would be, or was, written."""
-    before, after = outcome.before, outcome.after
-    return (
-        outcome.operation == "update"
-        and before is not None
-        and after is not None
-        and before.blob == after.blob
-        and before.executable == after.executable
-    )
 
 
 def refuse_masks(action: Action, outcome: Outcome) -> None:

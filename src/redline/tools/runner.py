@@ -27,7 +27,7 @@ from redline.tools.mutation import Journal, to_its_end
 from redline.tools.recorder import Recorder
 from redline.tools.sight import Sight
 from redline.tools.slot import Call as Call
-from redline.tools.slot import Slot, loggable, meet, parsed, survey, validated
+from redline.tools.slot import Slot, find_touched, loggable, meet, parsed, validated
 from redline.tools.tool import ContentBlock, Tool, ToolError, Toolset, text_block
 from redline.workspace.store import ByteStore
 
@@ -173,7 +173,7 @@ class Runner:
 
     async def _prepare(self, slots: Sequence[Slot]) -> None:
         """Find out who touches what, and propose the calls that wait for nobody."""
-        await _side_by_side([survey(slot) for slot in slots if slot.problem is None])
+        await _side_by_side([find_touched(slot) for slot in slots if slot.problem is None])
         for number, slot in enumerate(slots):
             if slot.problem is None:
                 slot.after = [

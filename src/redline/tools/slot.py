@@ -59,7 +59,7 @@ class Slot:
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-async def survey(slot: Slot) -> None:
+async def find_touched(slot: Slot) -> None:
     """The files that a call touches. What cannot be planned yet may be possible once earlier calls are done."""
     assert slot.running is not None
     try:

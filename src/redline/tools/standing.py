@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from redline.changes.codec import from_json, kept_place
+from redline.workspace.last_changes import ON_DISK
 
 if TYPE_CHECKING:
     from redline.changes.record import FileChange
     from redline.sessions.events import Event
 
-_ON_DISK = ("result", "observed")
 _WITH_CHANGES = ("tool/result", "workspace/changed", "change/reverted")
 NO_CALL = ""
 """In the place of a call: the change was found on disk in that turn, and no call is known that made it."""
@@ -107,7 +107,7 @@ class History:
                 change = from_json(value)
             except ValueError:  # one that cannot be read can be neither shown nor taken back
                 continue
-            if change.provenance in _ON_DISK:
+            if change.provenance in ON_DISK:
                 made = Made(turn, call, event.seq, index, change, None if took is None else self._of(took, change))
                 self.made[made.id] = made
                 now.append(made)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from redline.sessions.events import Event
 
 _WITH_CHANGES = ("tool/result", "tool/update", "workspace/changed", "change/reverted")
-_ON_DISK = ("result", "observed")
+ON_DISK = ("result", "observed")
+"""The provenances of changes that landed: the others were only proposed, or are an agent's word."""
 _LATEST = sys.maxsize
 
 
@@ -35,7 +36,7 @@ class LastChanges:
                 change = from_json(value)
             except (ValueError, TypeError):  # one that cannot be read says nothing
                 continue
-            if change.provenance in _ON_DISK:
+            if change.provenance in ON_DISK:
                 self.add(change, event.seq)
 
     def add(self, change: FileChange, seq: int = _LATEST) -> None:
