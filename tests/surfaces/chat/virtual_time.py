@@ -16,8 +16,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._now
 
     def _run_once(self) -> None:
-        if not self._ready and self._scheduled:  # type: ignore[attr-defined]
-            self._now = max(self._now, self._scheduled[0].when())  # type: ignore[attr-defined]
+        if not self._ready:  # type: ignore[attr-defined]
+            # One that was cancelled waits for nothing; the loop still holds it.
+            due = [timer.when() for timer in self._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
+            self._now = max(self._now, min(due, default=self._now))
         super()._run_once()  # type: ignore[misc]
 
 

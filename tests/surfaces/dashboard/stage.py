@@ -215,8 +215,12 @@ async def dashboard(
     try:
         await asyncio.wait({served, asyncio.create_task(ready.wait())}, return_when=asyncio.FIRST_COMPLETED)
         limits = httpx2.Limits(max_connections=None)
+        # A page waits for its answers as long as they take; the first session of a process loads the agent for it.
         async with httpx2.AsyncClient(
-            base_url=f"http://127.0.0.1:{access.port}", headers={"Authorization": f"Bearer {TOKEN}"}, limits=limits
+            base_url=f"http://127.0.0.1:{access.port}",
+            headers={"Authorization": f"Bearer {TOKEN}"},
+            limits=limits,
+            timeout=None,
         ) as client:
             house = House(folder, workspace, archive, gateway, access, client, asyncio.Event())
             yield house
