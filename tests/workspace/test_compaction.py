@@ -10,6 +10,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from redline.workspace.compaction import Compaction
 from redline.workspace.disk import NEW_PREFIX
 from redline.workspace.store import ByteStore
@@ -74,9 +76,10 @@ def test_a_kill_in_its_middle_loses_no_byte(tmp_path: Path) -> None:
     assert [ByteStore(tmp_path).get("s", str(blob)) for blob in blobs] == kept
 
 
-def test_what_a_killed_process_left_half_written_goes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("blobs", [1, 100], ids=["of an object", "of a pack"])
+def test_what_a_killed_process_left_half_written_goes(tmp_path: Path, blobs: int) -> None:
     store = ByteStore(tmp_path)
-    store.put("s", b"text")
+    store.put("s", *(b"%d" % number for number in range(blobs)))
     [folder] = [each for each in (tmp_path / "s" / "objects").iterdir() if each.is_dir()]
     old, fresh = folder / f"{NEW_PREFIX}1-2-3", folder / f"{NEW_PREFIX}4-5-6"
     for path in (old, fresh):

@@ -33,6 +33,28 @@ async def test_named_paths_are_told_at_once_and_not_again(seen: Sighted) -> None
     assert await seen.told() == [("modify", "b.txt")]
 
 
+@BOTH
+async def test_our_own_change_outside_the_workspace_beside_a_look(seen: Sighted, in_git: bool) -> None:
+    seen.write("a.txt")
+    if in_git:
+        seen.repository()
+    await seen.begin()
+    outside = seen.root.parent / "outside.txt"
+    outside.write_text("before\n")
+    await seen.observer.note([outside])
+    seen.observer.announce(outside)
+    outside.write_text("ours\n")
+    assert await seen.observer.look([outside]) == []
+    await seen.observer.keep()
+    seen.store.put(SESSION, b"ours\n")
+    seen.observer.accept(outside, blob_id(b"ours\n"))
+    assert await seen.told() == []
+    outside.write_text("theirs\n")
+    [found] = await seen.observer.look([outside])
+    assert found.before == b"ours\n"
+    assert await seen.told() == []
+
+
 async def test_ignored_and_outside_files_that_were_noted(seen: Sighted) -> None:
     seen.write(".gitignore", b"*.log\n")
     seen.write("x.log", b"before\n")

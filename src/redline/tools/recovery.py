@@ -78,7 +78,7 @@ async def recover(log: SessionLog, store: ByteStore, files: Files, *, observer: 
     if found.is_empty:
         return Recovery()
     closing = _Closing(log, store, files, found)
-    await _sweep(files, found.paths())
+    await _remove_drafts(files, found.paths())
     permissions = await closing.permissions()
     opened = found.open_calls()
     calls = [await closing.call(one) for one in opened if not is_foreign(one)]
@@ -90,15 +90,15 @@ async def recover(log: SessionLog, store: ByteStore, files: Files, *, observer: 
 
 
 @runtime_checkable
-class _Sweeps(Protocol):
+class _LeavesDrafts(Protocol):
     """A backend that leaves temporary files when it is killed, and can take them away."""
 
     async def sweep(self, target: Target) -> None: ...
 
 
-async def _sweep(files: Files, paths: Iterable[str]) -> None:
+async def _remove_drafts(files: Files, paths: Iterable[str]) -> None:
     """Take away what was being written when the process died, beside the files that it was about."""
-    if not isinstance(files, _Sweeps):
+    if not isinstance(files, _LeavesDrafts):
         return
     folders: dict[Path, Target] = {}
     for path in paths:

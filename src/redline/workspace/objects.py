@@ -94,7 +94,7 @@ class Objects:
         """Compress what was written plain; the number of bytes saved. The lock is free between two objects. What a
         killed process has left half-written is removed."""
         saved = 0
-        for left in self._objects.glob(f"??/{NEW_PREFIX}*"):
+        for left in self._objects.glob(f"*/{NEW_PREFIX}*"):
             if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
                 left.unlink()
         for path in sorted(self._objects.glob("??/" + "?" * 38)):
