@@ -76,6 +76,30 @@ def test_the_name_of_a_key_stays_visible() -> None:
     assert REDACTOR.mask("db: postgres://app:s3cr3t@h/x") == "db: postgres://app:⟦redacted url-password⟧@h/x"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        'password = "hunter2secret"', "password = hunter2secret", 'password = "MySecret2024"', "PASSWORD=hunter2secret",
+        'password = "Secret!2024xyz"', 'password = "pass-secret-1a2b3c4d5e6f"', "API_KEY=mysecretpw1",
+        "token = mytoken12345", 'password = "password123"', '"db_password": "apikey77apikey"',
+    ],
+)  # fmt: skip
+def test_a_password_that_holds_such_a_word_is_masked_like_any_other(line: str) -> None:
+    assert REDACTOR.mask(line) != line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'token = "x-csrf-token2"', "secretName: my-secret-1", "token: accessToken2", 'apiKey: "api_key_v2"',
+        "PASSWORD=password", "TOKEN=token1", 'token = "next-auth.session-token2"', 'token="tokenizer_v2"',
+        'password = "new_password2"', 'passwordField = "passwordConfirm2"', "key_or_pass = r'(?:key|pwd|token)'",
+    ],
+)  # fmt: skip
+def test_a_value_that_only_says_a_name_again_stays(line: str) -> None:
+    assert REDACTOR.mask(line) == line
+
+
 def test_each_line_of_a_private_key_is_masked_and_its_markers_stay() -> None:
     for secret in private_keys():
         lines, shown = secret.text.split("\n"), REDACTOR.mask(secret.text).split("\n")

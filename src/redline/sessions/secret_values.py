@@ -10,12 +10,17 @@ LONGEST = 4_096
 """Characters of a quoted value; longer ones are texts."""
 
 _REFERENCE = re.compile(
-    r"\$\w+(?:[/:.\-].*)?|<.*>|@\w+@|\{.*\}|%[A-Za-z_]*%?|@\w.*\}|!\w+.*|\[.*\]|__\w+__"
+    r"\$\w+(?:[/:.\-].*)?|<.*>|@\w+@|\{.*\}|%[A-Za-z_]*%?|@\w.*\}|!\w+.*|\[.*\]|__\w+__|\(\?.*"
     r"|(?:op|vault|ssm|sops|keychain|keyring|arn|file|env|https?|secretsmanager|projects)[:/].*|ENC\[.*|(?:~|\.{0,2})/[\w.@/\-]+"
 )
 _INTERPOLATED = re.compile(r"[$#%]\{[^}]*\}|\{\{.*\}\}|[$%]\([^)]*\)|\{\{[^}]*$")
-_NAME_AGAIN = re.compile(r"password|passwd|passphrase|secret|token|credential|api[_-]?key")
-"""`token = "x-csrf-token2"` repeats a name; it is hardly one's secret."""
+_WORD = r"(?:[a-z]{1,24}[0-9]{0,2}|[0-9]{1,2})"
+_NAME_AGAIN = re.compile(
+    rf"(?:{_WORD}-)*(?:my|the|new|old|db|app|user|client|server|access|refresh|auth|api|session|csrf|xsrf|id|test)?"
+    rf"(?:password|passwd|passphrase|secret|token|credential|api-?key)(?:s|izer)?[0-9]{{0,2}}(?:-{_WORD})*"
+)
+"""`token = "x-csrf-token2"` repeats a name, of words and small numbers; it is hardly one's secret."""
+_BETWEEN_WORDS = re.compile(r"[-_./:]+|(?<=[a-z0-9])(?=[A-Z])")
 _STAND_IN = re.compile(
     r"your|example|placeholder|change[_-]?me|dummy|redacted|todo|insert|replace|sample|xxxx|none|null|undefined|true"
     r"|false|required|optional|string|anonymous|goes-?here|unknown|default|hidden|masked|prompt"
@@ -121,13 +126,13 @@ def is_placeholder(value: str) -> bool:
         return True
     if not _DIGIT.search(lowered) and _STAND_IN.search(lowered):
         return True
-    return len(value) < 32 and _NAME_AGAIN.search(lowered) is not None
+    return len(value) < 32 and _NAME_AGAIN.fullmatch(_BETWEEN_WORDS.sub("-", value).lower()) is not None
 
 
 def is_reference(value: str) -> bool:
     if _INTERPOLATED.search(value):
         return True
-    return _REFERENCE.fullmatch(value) is not None and _AWS_SECRET.fullmatch(value) is None
+    return _REFERENCE.fullmatch(value.rstrip("\"'`")) is not None and _AWS_SECRET.fullmatch(value) is None
 
 
 def has_digit_and_letter(value: str) -> bool:
