@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.acp.puppetry import done, edit, ends, puppet, said, say, tools, touched, turn
+from redline.agents.acp.calls import Calls
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.acp.puppetry import Steps
+    from redline.agents.acp.judgement import Over
 
 TEXT, NEW = "one\ntwo\n", "ONE\ntwo\n"
 EDIT = edit("c", "a.txt", "one\n", "ONE\n")
@@ -35,6 +37,21 @@ async def test_it_is_taken(tmp_path: Path, last: str) -> None:
         row = tools(live)["c"]
         assert (row.status, touched(row, live)) == CHANGED
         assert [(net.added, net.removed) for net in ends(live)[-1].net] == [(1, 1)]
+        assert said(live) == ["And done."]
+
+
+async def test_what_is_said_while_a_turn_is_being_ended_is_kept_to_its_last_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = Calls.finish
+
+    async def after_more_was_said(calls: Calls, over: Over) -> None:
+        await (await live.agent.connect(1)).ask("more", {})
+        await finish(calls, over)
+
+    monkeypatch.setattr(Calls, "finish", after_more_was_said)
+    async with puppet(tmp_path, [], during={"more": [say("And done.")]}) as live:
+        await turn(live)
         assert said(live) == ["And done."]
 
 

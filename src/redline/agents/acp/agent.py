@@ -277,6 +277,7 @@ class AcpAgent:
             await self._watch.up_to_date()
         finally:
             await self._calls.finish(over)
+            await self._client.end_speech()  # what was said while the disk was looked at
         if over == "ended":
             self._ended = asyncio.get_running_loop().time()
         await self._watch.keep()

@@ -76,6 +76,8 @@ class Client:
         self._terminals = terminals
         self._bulk = bulk
         self._speech: TextStream | None = None
+        self._speaking = asyncio.Lock()
+        """A turn may come to its end while something is still being said."""
         self._kind: Literal["agent", "thought"] = "agent"
         self._message: str | None = None
         self._messages = 0
@@ -192,6 +194,10 @@ class Client:
 
     async def end_speech(self) -> None:
         """Commit what was being said."""
+        async with self._speaking:
+            await self._fall_silent()
+
+    async def _fall_silent(self) -> None:
         speech, self._speech = self._speech, None
         if speech is not None:
             await speech.close()
@@ -274,18 +280,19 @@ class Client:
     async def _say(self, heard: Text) -> None:
         if not heard.text:
             return
-        new = self._kind != heard.kind or (heard.message and heard.message != self._message)
-        if self._speech is None or new or heard.alone:
-            await self.end_speech()
-            self._messages += 1
-            self._kind, self._message = heard.kind, heard.message
-            type_ = "assistant/message" if heard.kind == "agent" else "assistant/thought"
-            self._speech = self._log.text(type_, self._calls.turn, f"{self._log.seq}.{self._messages}")
         meta = None if heard.meta is None else await self._bulk.slim(heard.meta)
-        for start in range(0, len(heard.text), _LONG):
-            await self._speech.write(heard.text[start : start + _LONG], meta)
-        if heard.alone or not self._calls.running:
-            await self.end_speech()
+        async with self._speaking:
+            new = self._kind != heard.kind or (heard.message and heard.message != self._message)
+            if self._speech is None or new or heard.alone:
+                await self._fall_silent()
+                self._messages += 1
+                self._kind, self._message = heard.kind, heard.message
+                type_ = "assistant/message" if heard.kind == "agent" else "assistant/thought"
+                self._speech = self._log.text(type_, self._calls.turn, f"{self._log.seq}.{self._messages}")
+            for start in range(0, len(heard.text), _LONG):
+                await self._speech.write(heard.text[start : start + _LONG], meta)
+            if heard.alone or not self._calls.running:
+                await self._fall_silent()
 
     async def take_state(self, heard: State) -> None:
         data = as_json(heard.data)
