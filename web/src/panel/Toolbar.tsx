@@ -1,6 +1,6 @@
 import { type Signal, signal, useSignal } from "@preact/signals";
 import type { RefObject, VNode } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo } from "preact/hooks";
 import { Icon, type IconName } from "../app/Icon.js";
 import { codeOf } from "../diff/lines.js";
 import { partsOf, type Stop, stopsOf } from "../diff/parts.js";
@@ -65,7 +65,8 @@ export function Toolbar({
     }
   };
   const onDisk = changes.some((change) => change.provenance === "result" || change.provenance === "observed");
-  useEffect(() => {
+  // In the same step in which it is drawn: a key that is pressed as soon as the panel is seen is heard.
+  useLayoutEffect(() => {
     panelKeys.value = {
       next: () => move(1),
       previous: () => move(-1),
