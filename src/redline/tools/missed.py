@@ -39,4 +39,4 @@ async def look_for_missed(log: SessionLog, observer: Observer, turn: int, landed
         limit = sweep.limited
         notice = {"level": "warning", "code": limit.code, "message": limit.message, "remedy": limit.remedy}
         await log.append("notice/raised", {"turn": turn, **notice})
-    return Missed([one.change for one in sweep.found], looked=sweep.limited is None)
+    return Missed([one.change for one in sweep.found], looked=sweep.limited is None or sweep.limited.is_of_files)

@@ -144,9 +144,9 @@ class Sight:
             _log.warning("changes that were found were not recorded: %s", error)
 
     async def _limited(self, limit: Limit | None, turn: int | None) -> None:
-        if limit is None or limit.code in self._said:
+        if limit is None or limit.matter in self._said:
             return
-        self._said.add(limit.code)
+        self._said.add(limit.matter)
         data = {"code": limit.code, "message": limit.message, "remedy": limit.remedy, "level": "warning"}
         await self._notice(data if turn is None else {**data, "turn": turn})
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from redline.workspace.error import BytesError, SnapshotError
 
 _NAMED_ONLY = "From now on only the files that a call names are checked."
+_NAMED_FILES = 5
+"""That may not be read, of which a notice gives the names."""
 _ADVICE = "Start Redline in the folder that is worked on, or let git ignore what is generated."
 
 
@@ -37,10 +39,20 @@ class Limit:
 
     code: str
     """TOO_MANY_FILES, TOO_LARGE, TOO_SLOW, UNREADABLE, PERMISSION, IO: sweeps have been given up. NO_SPACE: likewise,
-    or what was found could not be kept. SNAPSHOT_LOST: what changed before this start is not known. WORKSPACE_GONE: the
-    folder itself is no more."""
+    or what was found could not be kept. FILE_UNREADABLE: some files are not looked at, all others are. SNAPSHOT_LOST:
+    what changed before this start is not known. WORKSPACE_GONE: the folder itself is no more."""
     message: str
     remedy: str
+
+    @property
+    def is_of_files(self) -> bool:
+        """It concerns the files that it names, and nothing else."""
+        return self.code == "FILE_UNREADABLE"
+
+    @property
+    def matter(self) -> str:
+        """What is said once: of other files it is said again."""
+        return self.message if self.is_of_files else self.code
 
 
 SNAPSHOT_LOST = Limit(
@@ -84,6 +96,17 @@ def failed(error: OSError | BytesError | SnapshotError) -> Limit:
 
 def unkept(error: BytesError) -> Limit:
     return Limit(error.code, f"{error.message} What was just found is shown, but cannot be undone.", error.remedy)
+
+
+def unreadable(paths: Sequence[str]) -> Limit:
+    """`paths`: of the files, at least one."""
+    named = ", ".join(paths[:_NAMED_FILES]) + (f" and {len(paths) - _NAMED_FILES} more" if paths[_NAMED_FILES:] else "")
+    them = "it" if len(paths) == 1 else "them"
+    return Limit(
+        "FILE_UNREADABLE",
+        f"May not be read: {named}. What is done to {them} is not seen; all other files are looked at.",
+        f"Make {them} readable, and Redline looks at {them} again.",
+    )
 
 
 def has_more_files(root: Path, most: int, seconds: float, is_ignored: Callable[[bytes], bool]) -> Limit | None:

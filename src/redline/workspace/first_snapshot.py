@@ -90,6 +90,8 @@ class FirstSnapshot:
                     if progress is not None:
                         progress(number, len(candidates))
                 state = self._survey.read(path)
+                if state.kind == "denied":
+                    self._survey.set_aside(path, state)
                 if state.kind in ("folder", "special", "denied"):
                     continue
                 if state.blob is not None and state.data is not None:

@@ -82,7 +82,8 @@ class Lookout:
             self._correct(known)
         except (OSError, BytesError, SnapshotError) as error:
             self.limited = bounds.failed(error)
-        return [], self.limited or (None if self._is_new else bounds.SNAPSHOT_LOST)
+        lost = None if self._is_new else bounds.SNAPSHOT_LOST
+        return [], self.limited or lost or self._survey.unreadable()
 
     def resume(self, known: LastChanges) -> tuple[list[Found], Limit | None] | None:
         """As `start`; None: there is nothing to take up. Raises OSError, BytesError."""
@@ -126,7 +127,7 @@ class Lookout:
         self._slow = self._slow + 1 if time.monotonic() - begun > self.limits.seconds else 0
         if self._slow > 1:
             self.limited = bounds.too_slow("Two sweeps in a row", self.limits.seconds)
-        return found, self.limited or survey.trouble or unkept
+        return found, self.limited or survey.trouble or unkept or survey.unreadable()
 
     def _all_gone(self) -> list[Found]:
         """The workspace itself is no more, so neither is any file in it. Should it come back, sweeps go on."""

@@ -230,6 +230,7 @@ class Snapshot:
             if not readable and os.path.lexists(full):
                 self.apart[path] = self._entries[path]
                 self.drop(path)
+                self._ahead = None  # the index file must not name it either
 
 
 def _is_outside(path: bytes) -> bool:

@@ -120,7 +120,10 @@ def _read(path: bytes, limit: int, *, patient: bool = True) -> State | None:
     mode = _mode(facts)
     if facts.st_size > limit:
         return State("large", mode, facts=facts)
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except PermissionError:
+        return State("denied", mode, facts=facts)
     try:
         data = _bytes_of(descriptor, facts.st_size)
         unchanged = not differ(facts, os.fstat(descriptor))

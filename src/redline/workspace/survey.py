@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from redline.files.draft import DRAFT_PREFIX, DRAFT_SUFFIX
 from redline.workspace import index_file
-from redline.workspace.bounds import Limit, unkept
+from redline.workspace.bounds import Limit, unkept, unreadable
 from redline.workspace.difference import Difference
 from redline.workspace.error import BytesError
 from redline.workspace.findings import findings
@@ -47,6 +47,8 @@ class Survey:
         """Why what was found last is not kept."""
         self._reader = Reader(snapshot.root, store.file_limit)
         self._rest: list[bytes] = []
+        self._denied: set[bytes] = set()
+        self._told_denied: set[bytes] = set()
 
     def differences(self, paths: Iterable[bytes]) -> list[Difference]:
         """Of these paths, each as it is now. The snapshot then holds what was found, so that it is found once."""
@@ -62,6 +64,19 @@ class Survey:
         self._wait_for(fresh)
         found += [self._difference(path, state) for path, state in fresh.items()]
         return [one for one in found if one is not None]
+
+    def set_aside(self, path: bytes, state: State) -> None:
+        """Let a first snapshot hold of a file that may not be read what can be told without reading it."""
+        self._denied.add(path)
+        if state.facts is not None and path not in self.snapshot.entries:
+            self.snapshot.large[path] = _signature(state)
+
+    def unreadable(self) -> Limit | None:
+        """Those of the files looked at that may not be read, each named once until it may be read again."""
+        new = sorted(self._denied - self._told_denied)
+        self._told_denied |= self._denied
+        self._denied.clear()
+        return unreadable([os.fsdecode(path) for path in new]) if new else None
 
     def read(self, path: bytes) -> State:
         if path.startswith(b"/"):
@@ -129,7 +144,9 @@ class Survey:
     def _difference(self, path: bytes, state: State) -> Difference | None:
         snapshot = self.snapshot
         if state.kind == "denied":
+            self._denied.add(path)
             return None
+        self._told_denied.discard(path)
         if state.kind in ("folder", "special"):
             state = NOTHING
         entry = snapshot.get(path) or snapshot.apart.get(path)
@@ -137,6 +154,10 @@ class Survey:
         if entry is None and signature is None and state.kind == "none":
             return None
         if signature is not None and state.kind == "large" and signature == _signature(state):
+            return None
+        if signature is not None and state.kind == "file" and signature[:3] == _signature(state)[:3]:
+            self.take(path, state)  # the file that could not be read: its facts say that nobody has touched it since
+            self._put(*([] if state.data is None else [state.data]))
             return None
         before = self._before(entry, signature)
         self.take(path, state)

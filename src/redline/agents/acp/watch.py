@@ -63,7 +63,7 @@ class Watch:
         self._noting: set[asyncio.Task[None]] = set()
         self.caught_up: Callable[[float], Awaitable[None]] = _at_once
         """Waits, so many seconds at most, until what the agent has sent by now has been taken."""
-        self._limited = False
+        self._limits_said: set[str] = set()
         self._fault: Exception | None = None
 
     async def start(self, known: LastChanges) -> None:
@@ -193,9 +193,9 @@ class Watch:
             await self.caught_up(_HELD_SECONDS)
 
     async def _said(self, limit: Limit | None) -> None:
-        if limit is None or self._limited:
+        if limit is None or limit.matter in self._limits_said:
             return
-        self._limited = True
+        self._limits_said.add(limit.matter)
         notice = {"level": "warning", "code": limit.code, "message": limit.message, "remedy": limit.remedy}
         await self._log.append("notice/raised", {"turn": self._calls.turn, **notice})
 
