@@ -100,6 +100,47 @@ def test_a_value_that_only_says_a_name_again_stays(line: str) -> None:
     assert REDACTOR.mask(line) == line
 
 
+def test_a_token_is_masked_whatever_escape_or_letter_stands_beside_it() -> None:
+    before = (
+        "\x1b[32m", "\x1b[01;31m\x1b[K", "\\x1b[32m", "^[[32m", '{"out":"keys:\\n', '{"a":"\\t', "x%3D", "x%22",
+        "\\u003d", "\\xE9", "令牌为", "clé",
+    )  # fmt: skip
+    after = ("\x1b[0m", '\\n"}', "%22", "的", "é", "\\u0022", " ")
+    tokens = {token for secret in secrets() for token in secret.hidden if REDACTOR.mask(token) != token}
+    assert len(tokens) > 30
+    for token in tokens:
+        for text in (f"{left}{token}{right}" for left in before for right in after):
+            assert token not in REDACTOR.mask(text), text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "define('DB_PASSWORD','wp8Xq2kLm');", "CREATE USER 'b'@'%' IDENTIFIED BY 'wp8Xq2kLm';",
+        "ALTER ROLE x WITH PASSWORD 'wp8Xq2kLm';", 'os.Setenv("API_KEY","wp8Xq2kLm")', '#define API_KEY "wp8Xq2kLm"',
+        'map.put("password", "wp8Xq2kLm");', 'let password: &str = "wp8Xq2kLm";', "mysql -u root -pwp8Xq2kLm db",
+        "static PASSWORD: &'static str = \"wp8Xq2kLm\";", '{"name":"API_KEY","value":"wp8Xq2kLm"}',
+        "redis-cli -h x -a wp8Xq2kLm ping", "docker login -u bob -p wp8Xq2kLm reg.io", "sshpass -p wp8Xq2kLm ssh h",
+        '{\\"name\\": \\"API_KEY\\", \\"value\\": \\"wp8Xq2kLm\\"}',
+    ],
+)  # fmt: skip
+def test_a_secret_in_a_statement_of_its_own_is_masked(line: str) -> None:
+    assert "wp8Xq2kLm" not in REDACTOR.mask(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mysql -u root -p", "mysql -p db", "docker run -p 8080:80 x", "docker login -p $TOKEN",
+        "define('DB_PASSWORD', getenv('x1'));", "CREATE TABLE t (password VARCHAR(20) DEFAULT 'none')",
+        "SELECT password FROM 'users2'", '{"name":"password","value":"${pw1}"}', '#define KEY_SIZE "32bytes"',
+        '<input name="password" value="Enter 1">',
+    ],
+)  # fmt: skip
+def test_statements_that_hold_none_stay(line: str) -> None:
+    assert REDACTOR.mask(line) == line
+
+
 def test_each_line_of_a_private_key_is_masked_and_its_markers_stay() -> None:
     for secret in private_keys():
         lines, shown = secret.text.split("\n"), REDACTOR.mask(secret.text).split("\n")
@@ -205,6 +246,20 @@ def test_masking_json_reaches_every_depth_and_keeps_the_names_of_things() -> Non
         "password": mark("password"),
     }
     assert REDACTOR.mask_json(shown) == (shown, False)
+
+
+def test_below_arguments_no_name_but_a_path_keeps_a_secret() -> None:
+    hidden = {"headers": {"Authorization": "Bearer q7GhTr4xYz19kLmN"}, "password": "Xk29!mmQ"}
+    for key in ("request", "session", "sessionId", "call", "type", "blob", "workspace"):
+        for place in ("arguments", "rawInput", "rawOutput", "meta", "_meta"):
+            for inner in (hidden, "TOKEN=abc12345", ["TOKEN=abc12345"]):
+                shown = json.dumps(REDACTOR.mask_json({"call": "TOKEN=abc12345", place: {"deep": [{key: inner}]}})[0])
+                assert "abc12345" not in shown.replace('"call": "TOKEN=abc12345", ', "", 1)
+                assert "q7GhTr4xYz19kLmN" not in shown
+                assert "Xk29!mmQ" not in shown
+    shown, _ = REDACTOR.mask_json({"path": "a/TOKEN=abc12345", "request": "TOKEN=abc12345"}, foreign=True)
+    assert shown == {"path": "a/TOKEN=abc12345", "request": f"TOKEN={mark('token')}"}
+    assert "hunter2x" not in str(REDACTOR.mask_json({"arguments": {"path": "https://u:hunter2x@h/x"}})[0])
 
 
 def test_json_without_a_secret_comes_back_as_it_is() -> None:

@@ -134,7 +134,7 @@ class Permissions:
             request,
             title=redactor.mask(request.title),
             note=None if request.note is None else redactor.mask(request.note),
-            arguments=None if request.arguments is None else redactor.mask_json(dict(request.arguments))[0],
+            arguments=request.arguments and redactor.mask_json(dict(request.arguments), foreign=True)[0],
         )
 
     async def _put(self, surface: Audience, shown: PermissionRequest, waiting: _Open) -> None:

@@ -13,7 +13,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any
 
-from redline.sessions import key_blocks, secret_assignments, secret_sieve
+from redline.sessions import escapes, key_blocks, secret_assignments, secret_sieve, secret_statements
 from redline.sessions.marks import holds_mask, mark, new_masks
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ KEPT_KEYS = frozenset(
     }
 )  # fmt: skip
 """Strings under these keys name something (a session, a call, a file, bytes): masked, they would name nothing."""
+FOREIGN_KEYS = frozenset({"arguments", "rawInput", "rawOutput", "meta", "_meta"})
+"""Below these stands what a model or an agent wrote: the same keys may hold anything there, but for a path."""
+_KEPT_BELOW = frozenset({"path"})
 
 LONG_LINE = 4_096
 """Characters; of a longer line only the neighbourhoods of candidates are searched."""
@@ -83,38 +86,41 @@ class Redactor:
                 masked[number] = shown
         return masked
 
-    def mask_json(self, value: Any) -> tuple[Any, bool]:
+    def mask_json(self, value: Any, *, foreign: bool = False) -> tuple[Any, bool]:
         """A JSON value with every string masked, and whether any was.
 
-        Strings under `KEPT_KEYS` stay. A list under "lines" is read as one text, since hunks are kept that way; the
-        sign of each line stays. A value under a key such as "password" is judged with its key.
+        Strings under `KEPT_KEYS` stay, but not below `FOREIGN_KEYS`, nor anywhere in what is `foreign` as a whole. A
+        list under "lines" is read as one text, since hunks are kept that way; the sign of each line stays. A value
+        under a key such as "password" is judged with its key.
         """
-        return self._json(value, None)
+        return self._json(value, None, foreign)
 
-    def _json(self, value: Any, key: str | None) -> tuple[Any, bool]:
+    def _json(self, value: Any, key: str | None, foreign: bool) -> tuple[Any, bool]:
         if isinstance(value, str):
             shown = self._value(value, key)
             return shown, shown is not value
         if isinstance(value, dict):
-            return self._object(value)
+            return self._object(value, foreign or key in FOREIGN_KEYS)
         if isinstance(value, list):
             if key == "lines" and value and all(isinstance(line, str) and "\n" not in line for line in value):
                 shown = self.mask("\n".join(value))
                 lines = shown.split("\n")
                 return (lines, True) if lines != value else (value, False)
-            items = [self._json(item, key) for item in value]
+            items = [self._json(item, key, foreign) for item in value]
             changed = any(was for _, was in items)
             return ([item for item, _ in items], True) if changed else (value, False)
         return value, False
 
-    def _object(self, value: Mapping[str, Any]) -> tuple[Any, bool]:
+    def _object(self, value: Mapping[str, Any], foreign: bool) -> tuple[Any, bool]:
+        kept = _KEPT_BELOW if foreign else KEPT_KEYS
         changed = False
         shown: dict[str, Any] = {}
         for key, item in value.items():
             name = self.mask(key)
             if name in shown or (name != key and name in value):
                 name = key
-            item_shown, item_changed = (item, False) if key in KEPT_KEYS else self._json(item, key)
+            names = key in kept and isinstance(item, str) and "://" not in item
+            item_shown, item_changed = (item, False) if names else self._json(item, key, foreign)
             changed = changed or item_changed or name != key
             shown[name] = item_shown
         return (shown, True) if changed else (value, False)
@@ -174,11 +180,17 @@ class Redactor:
                 yield low + start, stop, kind
 
     def _line_spans(self, line: str, *, tokens: bool, names: bool) -> Iterator[Span]:
+        yield from self._found(line, tokens=tokens, names=names)
+        if (blanked := escapes.blanked(line)) != line:
+            yield from self._found(blanked, tokens=tokens, names=names)
+
+    def _found(self, line: str, *, tokens: bool, names: bool) -> Iterator[Span]:
         if tokens:
             for rule in self._rules:
                 yield from rule.spans(line)
         if names:
             yield from secret_assignments.spans(line)
+            yield from secret_statements.spans(line)
 
 
 class LineMasker:

@@ -32,7 +32,8 @@ _SUFFIX = (
 _KEY = re.compile(_NAME + _SUFFIX + r"(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII)
 _SEPARATOR = re.compile(
     r"(?:\\{0,4}[\"'`])?\s{0,8}[\])]?\s{0,8}"
-    r"(?P<sign>\(|value\s{0,4}=|:\s{0,8}[A-Za-z_][\w\[\]| .]{0,40}=|:=|=>|[=!]==?|[?+]=|=|:|,(?=\s{0,8}[\"'])|>)"
+    r"(?P<sign>\(|value\s{0,4}=|:\s{0,8}(?:&(?:'\w{1,20}\s)?)?"
+    r"[A-Za-z_][\w\[\]| .<>]{0,40}=|:=|=>|[=!]==?|[?+]=|=|:|,(?=\s{0,8}[\"'])|>)"
     r"\s{0,16}"
 )
 _QUOTED = re.compile(r"(?P<prefix>[rbufRBUF]{1,2}|@|L)?(?P<quote>\\{0,4}(?:\"\"\"|'''|[\"'`]))")
@@ -97,8 +98,8 @@ def spans(line: str) -> Iterator[Span]:
 
 def is_secret(name: str, value: str) -> bool:
     """In data, a value under a key: would its value be masked in `"name": "value"`?"""
-    key = _last_key(name)
-    return key is not None and secret_values.is_secret(_family(key), value, bare=False, tight=False)
+    key = last_key(name)
+    return key is not None and secret_values.is_secret(family(key), value, bare=False, tight=False)
 
 
 def _command_line(line: str) -> Iterator[Span]:
@@ -119,8 +120,8 @@ def _command_line(line: str) -> Iterator[Span]:
         if not secret_values.is_placeholder(match["secret"]):
             yield *match.span("secret"), "password"
     for match in _SET.finditer(line):
-        key = _last_key(match["key"])
-        if key is not None and secret_values.is_secret(_family(key), match["secret"], bare=True, tight=True):
+        key = last_key(match["key"])
+        if key is not None and secret_values.is_secret(family(key), match["secret"], bare=True, tight=True):
             yield *match.span("secret"), kind(key)
 
 
@@ -154,7 +155,7 @@ def _value(line: str, key: re.Match[str], separator: re.Match[str]) -> tuple[int
     """Where the value stands, and whether it is a secret; None where no value can stand."""
     at = separator.end()
     sign = separator["sign"]
-    family = _family(key["name"])
+    group = family(key["name"])
     if sign == ">" and not _ELEMENT.search(line, max(0, key.start() - _LONG_VALUE), key.start()):
         return None
     quoted = _QUOTED.match(line, at)
@@ -167,18 +168,18 @@ def _value(line: str, key: re.Match[str], separator: re.Match[str]) -> tuple[int
         prefix = (quoted["prefix"] or "").lower()
         if ("f" in prefix and "{" in value) or ("r" in prefix and "[" in value):  # a format, an expression
             return None
-        if sign in (",", "(") and family != "password" and not secret_values.is_long_token(value):
+        if sign in (",", "(") and group != "password" and not secret_values.is_long_token(value):
             return None
-        if sign == "," and family == "password":
+        if sign == "," and group == "password":
             return None
-        return start, end, secret_values.is_secret(family, value, bare=False, tight=sign not in (":", "(", ">"))
+        return start, end, secret_values.is_secret(group, value, bare=False, tight=sign not in (":", "(", ">"))
     if sign in (",", "=>") or sign.startswith(("!", "==")):
         return None
     bare = _BARE.match(line, at)
     following = line[bare.end() : bare.end() + 1] if bare else ""
     if bare is None or following in ("(", "[", "{", "|") or (sign == ">" and following != "<"):
         return None
-    if family == "password" and (setting := _SETTING.fullmatch(line)) and setting.start("value") == at:
+    if group == "password" and (setting := _SETTING.fullmatch(line)) and setting.start("value") == at:
         start, end = setting.span("value")
         is_plain = len(setting["indent"]) < 2 and not _OBJECTS.match(setting["key"])
         if secret_values.is_setting(setting["value"], plain=is_plain or sign == ":"):
@@ -187,7 +188,7 @@ def _value(line: str, key: re.Match[str], separator: re.Match[str]) -> tuple[int
     if sign == ":":
         alone = _WHOLE_LINE_KEY.fullmatch(line, 0, key.end()) and _LINE_END.match(line, bare.end())
         spaced = alone is None
-    return *bare.span(), secret_values.is_secret(family, bare[0], bare=True, tight=not spaced)
+    return *bare.span(), secret_values.is_secret(group, bare[0], bare=True, tight=not spaced)
 
 
 def _closing(line: str, quote: str, start: int) -> int:
@@ -209,8 +210,8 @@ def _is_setter(line: str, at: int) -> bool:
 def _environment_key(env: re.Match[str]) -> str | None:
     if env["key"] == "KEY":
         return "key" if env["sign"] == "=" else None
-    key = _last_key(env["key"])
-    if key is None or env["sign"] == "=" or _family(key) == "password":
+    key = last_key(env["key"])
+    if key is None or env["sign"] == "=" or family(key) == "password":
         return key
     return None
 
@@ -222,14 +223,16 @@ def _inside_word(line: str, match: re.Match[str]) -> bool:
     return name.lower() in ("pass", "pwd", "credentials") and before.isalpha() and before.islower() == name[0].islower()
 
 
-def _last_key(name: str) -> str | None:
+def last_key(name: str) -> str | None:
+    """The part that says that it names a secret, where a name ends with such; else None."""
     for match in _KEY.finditer(name):
         if match.end() == len(name) and not _inside_word(name, match):
             return match["name"]
     return None
 
 
-def _family(name: str) -> str:
+def family(name: str) -> str:
+    """What `secret_values.is_secret` calls it."""
     if name == "KEY":
         return name
     lowered = name.lower()

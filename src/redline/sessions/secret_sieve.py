@@ -40,7 +40,10 @@ _BLANK = r"[ \t\r\f\v]"
 _OTHERS = (
     rf"authorization[^\n]{{0,12}}(?:bearer|basic|token|digest|key){_BLANK}",
     rf"bearer{_BLANK}+[^\s<${{]",
-    rf"curl{_BLANK}",
+    rf"(?:curl|mysql|mysqldump|mysqladmin|mariadb|redis-cli|sshpass|docker{_BLANK}+login){_BLANK}",
+    rf"password{_BLANK}+'[^']",
+    rf"identified{_BLANK}[^\n]{{0,40}}(?:by|as){_BLANK}+'",
+    rf"#{_BLANK}*define{_BLANK}+[a-z0-9_]*(?:{_NAMES})[a-z0-9_]*{_BLANK}+[lu8]*\"",
     rf"-(?:{_NAMES})[a-z-]{{0,6}}{_BLANK}+[^\s]",
     rf"login{_BLANK}+[^\s]+{_BLANK}+pass",
     rf"(?:^|{_BLANK})-u{_BLANK}*[\"']?[^\s:]+:[^\s]",
@@ -73,7 +76,7 @@ _ANY = _automaton("|".join((_TOKEN_FORM, _NAMED_FORM, _OTHER_FORM, _BLOCK_FORM))
 _VALUE = re.compile(
     rb"[=>]{0,2}[ \t]{0,16}"
     rb"(?:[rbufl@]{0,2}\\{0,4}[\"'`]{1,3}[^\s\"'`]{4}|(?<![ \t])[^\s\"'`]{3}"
-    rb"|(?<=[ \t])(?![a-z_.]+(?:[,;(){}]|[ \t]+[^\s=]))[^\s\"'`]{3})",
+    rb"|&'\w|(?<=[ \t])(?![a-z_.]+(?:[,;(){}]|[ \t]+[^\s=]))[^\s\"'`]{3})",
     re.IGNORECASE,
 )
 

@@ -250,4 +250,4 @@ def rules() -> list[Rule]:
 
 
 def _inside_word(line: str, at: int) -> bool:
-    return at > 0 and line[at].isalnum() and line[at - 1].isalnum()
+    return at > 0 and line[at - 1 : at + 1].isascii() and line[at].isalnum() and line[at - 1].isalnum()

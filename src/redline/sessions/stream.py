@@ -115,7 +115,7 @@ class TextStream:
         if text:
             data = {"turn": self._turn, "message": self._message, "text": text}
             if self._meta is not None:
-                data["meta"] = self._log.redactor.mask_json(self._meta)[0]
+                data["meta"] = self._log.redactor.mask_json(self._meta, foreign=True)[0]
             await self._log.append_masked(self._type, data)
 
     def _raise(self) -> None:
