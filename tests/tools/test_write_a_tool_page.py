@@ -49,7 +49,8 @@ async def test_it_sorts_asks_with_its_proposal_and_completes_with_hunks(bench: B
 async def test_its_edges(bench: Bench) -> None:
     bench.put("names.txt", "a\nb\n")
     bench.put("odd.txt", b"\xe9\n")
-    assert (await bench.call("sort_lines", path="names.txt")).code == "NOT_OBSERVED"
+    bench.put("unread.txt", "b\na\n")
+    assert (await bench.call("sort_lines", path="unread.txt")).code == "NOT_OBSERVED"
     unchanged = await bench.read_first("names.txt", "sort_lines")
     assert unchanged.view == DiffResult(note="unchanged", changes=[])
     descending = await bench.call("sort_lines", path="names.txt", descending=True)
@@ -57,6 +58,12 @@ async def test_its_edges(bench: Bench) -> None:
     assert descending.code is None
     assert (await bench.read_first("odd.txt", "sort_lines")).code == "NOT_TEXT"
     assert (await bench.call("sort_lines", path="names.txt", reverse=True)).result.is_error
+
+
+async def test_it_keeps_line_ends_and_what_is_no_end_of_a_line(bench: Bench) -> None:
+    bench.put("names.txt", "c\u2028d\r\na\x0cb\r\n".encode())
+    await bench.read_first("names.txt", "sort_lines")
+    assert bench.bytes_of("names.txt") == "a\x0cb\r\nc\u2028d\r\n".encode()
 
 
 def test_its_presenters_take_nonsense(page: dict[str, Any]) -> None:
