@@ -134,6 +134,7 @@ class Archive:
         """A new session with its first event. `more` goes into `session/started` beside what this knows itself."""
         session = new_session_name()
         log = await SessionLog.create(self.store, self.redactor, session=session, blobs=self.bytes.sink(session))
+        log.leases = self._leases
         lease = await self._take(log.session)
         data = {"workspace": str(workspace), "agent": agent, "surface": surface, "redline": redline.__version__}
         try:
@@ -150,6 +151,7 @@ class Archive:
         lease = await self._take(session)
         try:
             log = await SessionLog.open(self.store, self.redactor, session, blobs=self.bytes.sink(session))
+            log.leases = self._leases
             recovery = await self._recovered(log, files, Path(summary.workspace))
         except BaseException:
             lease.release()

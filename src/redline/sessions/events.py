@@ -36,7 +36,8 @@ they do not know and keep its place. A file change inside `data` is the JSON for
 | permission/answered | turn, call, request, outcome: allow_once, allow_session, reject, cancelled, unavailable; by |
 | file/intent         | turn, call, operation, path, real, moved_to?, moved?: {real}, before, after (blobs or null),   |
 |                     | kept, change; of an undo: reverts (as took), steps (how many it has in all)                    |
-| workspace/changed   | turn, changes, during?: call ids                                                               |
+| workspace/changed   | turn, changes, during?: call ids; beside?: the other sessions that were at work in the same    |
+|                     | workspace, any of which may have made them                                                     |
 | change/reverted     | turn, call, of: [{turn, call}], changes, took: [{turn, call, seq, index, hunk?}], the changes  |
 |                     | that it took back, with an empty call for what was found in the turn; status?: of one that was |
 |                     | cut off: completed, interrupted, unknown                                                       |

@@ -77,6 +77,15 @@ def is_running(folder: Path, session: str) -> bool:
         os.close(descriptor)
 
 
+def held(folder: Path) -> list[str]:
+    """The sessions whose leases some live process holds, perhaps this one."""
+    try:
+        names = sorted(path.stem for path in folder.iterdir() if path.suffix == ".lock")
+    except OSError:
+        return []
+    return [name for name in names if is_session_name(name) and is_running(folder, name)]
+
+
 def _lock_file(folder: Path, session: str) -> Path:
     if not is_session_name(session):
         raise StoreError("NO_SESSION", f"{session!r} is not the name of a session.", "List them: redline sessions.")

@@ -12,7 +12,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from redline.sessions.door import Door, door, masked
 from redline.sessions.events import DURABLE, EVENT_TYPES, Event
@@ -20,6 +20,9 @@ from redline.sessions.gate import Admitted, GateError, admit
 from redline.sessions.redaction import Redactor
 from redline.sessions.store import Damaged, Store, StoreError, is_session_name
 from redline.sessions.stream import TextDelta, TextStream
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LARGE_EVENT = 64 * 2**10
 """Bytes above which masking runs on a thread, so that other sessions go on meanwhile."""
@@ -83,6 +86,8 @@ class SessionLog:
         self.store = store
         self.session = session
         self.redactor = redactor
+        self.leases: Path | None = None
+        """The folder of the leases, which tell the sessions that run; None: nobody knows it."""
         self._blobs = blobs
         self._committed = last
         self._numbered = last

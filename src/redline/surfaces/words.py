@@ -93,7 +93,13 @@ def applied_word(row: ToolRow, change: FileChange) -> str:
 def found_word(row: FoundRow, change: FileChange) -> str:
     """Of a change that no call reported."""
     word = "found on disk, reported by no tool" + (", during a call" if row.during else "")
+    word += beside(row)
     return f"{word}, taken back later" if change.path in row.reverted_paths else word
+
+
+def beside(row: FoundRow) -> str:
+    """Of changes that another session may have made; empty: none was at work."""
+    return ", while another session was at work here" if row.beside else ""
 
 
 def not_applied_word(row: ToolRow) -> str:

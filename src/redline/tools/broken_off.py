@@ -43,6 +43,8 @@ class Missed:
     changes: list[FileChange] = field(default_factory=list)
     looked: bool = False
     """False: nobody could look, so that nothing is known of it."""
+    since: int = 0
+    """When the session was last heard of, in ms since 1970."""
 
 
 def is_foreign(opened: Mapping[str, Any]) -> bool:

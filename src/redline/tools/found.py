@@ -18,13 +18,20 @@ EVENT_CHARACTERS = 2 << 20
 
 
 async def record_found(
-    log: SessionLog, changes: Sequence[FileChange], turn: int, during: Sequence[str] = (), *, durable: bool = False
+    log: SessionLog,
+    changes: Sequence[FileChange],
+    turn: int,
+    during: Sequence[str] = (),
+    *,
+    beside: Sequence[str] = (),
+    durable: bool = False,
 ) -> None:
-    """Log changes as found in a turn. `during`: the ids of the calls that ran at that time. Raises `StoreError`,
-    `GateError`."""
+    """Log changes as found in a turn. `during`: the ids of the calls that ran at that time; `beside`: the other
+    sessions that were at work there. Raises `StoreError`, `GateError`."""
+    who = {name: list(value) for name, value in (("during", during), ("beside", beside)) if value}
     for some in portions(changes):
-        data: dict[str, Any] = {"turn": turn, "changes": [to_json(change) for change in some]}
-        await log.append("workspace/changed", {**data, "during": list(during)} if during else data, durable=durable)
+        data: dict[str, Any] = {"turn": turn, "changes": [to_json(change) for change in some], **who}
+        await log.append("workspace/changed", data, durable=durable)
 
 
 def portions(changes: Sequence[FileChange]) -> Iterator[list[FileChange]]:

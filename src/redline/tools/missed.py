@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 async def look_for_missed(log: SessionLog, observer: Observer, turn: int, landed: Sequence[FileChange]) -> Missed:
     """Look at the whole workspace, where an earlier process has done so. `landed`: what is about to be told of calls.
     Whoever has logged what was missed has the observer keep that. Raises `StoreError`."""
-    known, start = LastChanges(), 0
+    known, start, last = LastChanges(), 0, 0
     async for event in log.events():
         known.take(event)
+        last = event.at
         if event.type == "turn/started" and event.data.get("turn") == turn:
             start = event.seq
     for change in landed:
@@ -39,4 +40,5 @@ async def look_for_missed(log: SessionLog, observer: Observer, turn: int, landed
         limit = sweep.limited
         notice = {"level": "warning", "code": limit.code, "message": limit.message, "remedy": limit.remedy}
         await log.append("notice/raised", {"turn": turn, **notice})
-    return Missed([one.change for one in sweep.found], looked=sweep.limited is None or sweep.limited.is_of_files)
+    looked = sweep.limited is None or sweep.limited.is_of_files
+    return Missed([one.change for one in sweep.found], looked=looked, since=last)

@@ -22,6 +22,7 @@ from redline.tools.found import record_found
 from redline.tools.intent import CallKey, Intent, call_key, mappings
 from redline.tools.knowledge import seen_entries
 from redline.tools.missed import look_for_missed
+from redline.tools.neighbours import told_apart
 from redline.tools.recorder import Recorder
 from redline.tools.standing import calls_of
 from redline.tools.tool import text_block
@@ -183,10 +184,11 @@ class _Closing:
             await self._log.append("tool/result", result, durable=True)
             closed.append(ClosedCall(*key, status, [*before[key], *new]))
         told = [change for changes in given.values() for change in changes]
-        if turns:
-            rest = [change for change in missed.changes if change not in told]
-            await record_found(self._log, rest, max(turns), durable=True)
         if observer is not None and turns:
+            rest = [change for change in missed.changes if change not in told]
+            apart = await told_apart(self._log, observer.root, rest, missed.since)
+            await record_found(self._log, apart.own, max(turns), durable=True)
+            await record_found(self._log, apart.shared, max(turns), beside=apart.others, durable=True)
             await observer.keep(self._log.seq)
         return closed
 

@@ -70,6 +70,16 @@ def overtaken(step: Step) -> UndoRefused:
     return UndoRefused("STALE", message, "Look at what it would do now.")
 
 
+def only_beside(paths: Sequence[str]) -> UndoRefused:
+    """All that is left of a selection was found while another session was at work."""
+    shown = ", ".join(dict.fromkeys(paths[:_SHOWN_FILES]))
+    return UndoRefused(
+        "NOTHING_TO_UNDO",
+        f"What is left was changed on disk while another session was at work here, and may be its doing: {shown}.",
+        "Name a file, to take back what was done to it.",
+    )
+
+
 def nothing(
     history: History, files: Files, turn: int | None, path: str | None, names: Sequence[str] | None, call: str | None
 ) -> UndoRefused:

@@ -2,18 +2,21 @@
 
 What a call may do behind the seam (a shell command) is looked for when it ends, and is its own: such a call runs beside
 nothing else that writes. What changed before it began, or after the last call, belongs to the turn. What changed while
-no turn ran is where the next one starts.
+no turn ran is where the next one starts. Where another session was at work at that time, nobody is named.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
 from redline.tools.found import portions, record_found
+from redline.tools.neighbours import Apart, told_apart
 from redline.workspace.last_changes import LastChanges
 
 if TYPE_CHECKING:
@@ -40,6 +43,8 @@ class Sight:
         self._log = log
         self._starting: asyncio.Task[None] | None = None
         self._said: set[str] = set()
+        self._looked_at = 0
+        """When the last look began, in ms since 1970."""
         self._files = (0, 0)
         """Of the first snapshot: how many are read, of how many."""
         self._leave = log.subscribe(self._heard)
@@ -68,7 +73,7 @@ class Sight:
     async def tell(self, turn: int) -> None:
         """Tell what changed since the last look as found in the turn, by none of its calls."""
         await self.ready()
-        await self._found(await self._sweep(turn), turn, ())
+        await self._found(await self._told_apart(turn), turn, ())
         await self._keep()
 
     async def end_turn(self, turn: int) -> None:
@@ -80,9 +85,9 @@ class Sight:
         """What the call that has just ended did behind the seam, as much as its result may hold; the rest is told
         beside it."""
         await self.ready()
-        changes = await self._sweep(turn)
-        own = next(portions(changes), [])
-        await self._found(changes[len(own) :], turn, [call])
+        apart = await self._told_apart(turn)
+        own = next(portions(apart.own), [])
+        await self._found(replace(apart, own=apart.own[len(own) :]), turn, [call])
         return own
 
     async def recorded(self) -> None:
@@ -109,6 +114,7 @@ class Sight:
 
     async def _start(self) -> None:
         known = LastChanges()
+        self._looked_at = time.time_ns() // 1_000_000
         try:
             async for event in self._log.events():
                 known.take(event)
@@ -128,7 +134,17 @@ class Sight:
         message = f"The workspace is read for the first time{count}. The first tool waits for it."
         await self._notice({"code": "FIRST_LOOK", "message": message, "remedy": "", "level": "info"})
 
+    async def _told_apart(self, turn: int) -> Apart:
+        since = self._looked_at
+        changes = await self._sweep(turn)
+        try:
+            return await told_apart(self._log, self._observer.root, changes, since)
+        except StoreError as error:
+            _log.warning("whether others were at work in the workspace is not known: %s", error)
+            return Apart(changes)
+
     async def _sweep(self, turn: int | None = None) -> list[FileChange]:
+        self._looked_at = time.time_ns() // 1_000_000
         try:
             sweep = await self._observer.sweep()
         except Exception:
@@ -137,9 +153,10 @@ class Sight:
         await self._limited(sweep.limited, turn)
         return [found.change for found in sweep.found]
 
-    async def _found(self, changes: Sequence[FileChange], turn: int, during: Sequence[str]) -> None:
+    async def _found(self, apart: Apart, turn: int, during: Sequence[str]) -> None:
         try:
-            await record_found(self._log, changes, turn, during)
+            await record_found(self._log, apart.own, turn, during)
+            await record_found(self._log, apart.shared, turn, during, beside=apart.others)
         except (StoreError, GateError) as error:
             _log.warning("changes that were found were not recorded: %s", error)
 

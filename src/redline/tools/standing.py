@@ -54,6 +54,8 @@ class Made:
     change: FileChange
     took: tuple[Taken, ...] | None = None
     """Of an undo: what it took back in this file. None: the change of a call."""
+    beside: bool = False
+    """It was found while another session was at work there, and may be that one's."""
 
     @property
     def id(self) -> tuple[int, int]:
@@ -88,7 +90,7 @@ class History:
         return history
 
     def take(self, event: Event) -> None:
-        observed = event.data.get("observed") is True
+        observed, beside = event.data.get("observed") is True, bool(event.data.get("beside"))
         if event.type not in _WITH_CHANGES and not (event.type == "tool/update" and observed):
             return
         turn = event.data.get("turn")
@@ -108,7 +110,8 @@ class History:
             except ValueError:  # one that cannot be read can be neither shown nor taken back
                 continue
             if change.provenance in ON_DISK:
-                made = Made(turn, call, event.seq, index, change, None if took is None else self._of(took, change))
+                of = None if took is None else self._of(took, change)
+                made = Made(turn, call, event.seq, index, change, of, beside)
                 self.made[made.id] = made
                 now.append(made)
         if observed:  # all that was found of the call so far: what is not in it any more was a step on the way
@@ -155,6 +158,7 @@ class History:
         """The last turn in which files were changed and that still stands. An undo is not meant: to undo one, name
         it."""
         own = [made for made in self.standing() if made.took is None]
+        own = [made for made in own if not made.beside] or own
         return self.of_turn(own[-1].turn) if own else []
 
     def of_calls(self) -> list[Made]:

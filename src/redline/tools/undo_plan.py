@@ -13,7 +13,7 @@ from redline.changes.retype import joined
 from redline.files.error import FileError
 from redline.files.seam import Content, Delete, Files, Move, Outcome, WriteBytes
 from redline.tools.recorder import Recorder
-from redline.tools.refusal import UndoRefused, nothing
+from redline.tools.refusal import UndoRefused, nothing, only_beside
 from redline.tools.rewind import Rewind
 from redline.tools.standing import NO_CALL, History, Made, Taken, along_path
 from redline.tools.undo_steps import PlannedStep, is_over_folder, is_under
@@ -60,9 +60,11 @@ async def plan_undo(
     """
     history = await History.read(log.events())
     names, through = (None, []) if path is None else await _names(history, files, path)
-    chosen = _chosen(history, turn, names, call)
+    chosen, left = _chosen(history, turn, names, call)
     if hunk is not None and len(chosen) != 1:
         raise UndoRefused("NOT_ONE", "A hunk can be chosen of one change only.", "Name the call and the file.")
+    if left and not chosen:
+        raise only_beside([made.change.path for made in left])
     if not chosen:
         raise nothing(history, files, turn, path, names, call)
     rewind = Rewind(files, redactor, lambda blob: store.get(log.session, blob))
@@ -83,7 +85,7 @@ async def plan_undo(
         changes.append(await recorder.change(outcome, "proposed"))
     takes = [made.taken(hunk) for made in reversed(chosen)]
     of = list(dict.fromkeys((made.turn, made.call) for made in reversed(chosen)))
-    return UndoPlan(of, joined(changes), steps, takes, [*through, *_said_of_found(chosen), *rewind.notes])
+    return UndoPlan(of, joined(changes), steps, takes, [*through, *_said_of_found(chosen, left), *rewind.notes])
 
 
 async def _foreseen(files: Files, step: Step) -> Outcome:
@@ -140,7 +142,11 @@ async def _names(history: History, files: Files, path: str) -> tuple[tuple[str, 
     return (str(target.path), target.key), through
 
 
-def _chosen(history: History, turn: int | None, names: Sequence[str] | None, call: str | None) -> list[Made]:
+def _chosen(
+    history: History, turn: int | None, names: Sequence[str] | None, call: str | None
+) -> tuple[list[Made], list[Made]]:
+    """The changes that are meant; and those that would be, were it not that they may be another session's. Such a
+    change is meant where its file is named."""
     if call is not None:
         made = history.of_call(call, turn)
     elif turn is not None:
@@ -149,12 +155,24 @@ def _chosen(history: History, turn: int | None, names: Sequence[str] | None, cal
         made = history.of_calls()
     else:
         made = history.of_last_turn()
-    return made if names is None else along_path(made, names)
+    if names is not None:
+        return along_path(made, names), []
+    return [one for one in made if not one.beside], [one for one in made if one.beside]
 
 
-def _said_of_found(chosen: Sequence[Made]) -> list[str]:
+def _said_of_found(chosen: Sequence[Made], left: Sequence[Made]) -> list[str]:
     """Whoever takes a turn back should know that not all of it is the doing of its calls."""
-    paths = dict.fromkeys(made.change.path for made in chosen if made.call == NO_CALL)
-    return [
-        f"{path} was changed on disk in that turn by none of its calls; this is taken back as well." for path in paths
+    found = {made.change.path: made.beside for made in chosen if made.call == NO_CALL}
+    taken = [
+        f"{path} was changed on disk in that turn {_BESIDE if beside else 'by none of its calls'}; this is taken back "
+        "as well."
+        for path, beside in found.items()
     ]
+    others = dict.fromkeys(made.change.path for made in left)
+    return [
+        *taken,
+        *(f"{path} was changed on disk {_BESIDE}; it is left as it is, unless you name the file." for path in others),
+    ]
+
+
+_BESIDE = "while another session was at work here"

@@ -236,7 +236,8 @@ class Transcript:
         turn = fields.number(data, "turn")
         changes, _ = fields.changes(data, "changes")
         head = self._standing.head(event, f"found:{event.seq}", turn)
-        row = FoundRow(**head, changes=joined(changes), during=fields.texts(data, "during"))
+        during, beside = fields.texts(data, "during"), fields.texts(data, "beside")
+        row = FoundRow(**head, changes=joined(changes), during=during, beside=beside)
         self._land(turn, row.id, changes)
         return [self._standing.put(row), *self._resummed(event, turn)]
 

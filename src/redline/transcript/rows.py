@@ -145,6 +145,8 @@ class FoundRow(Row):
 
     changes: Sequence[FileChange]
     during: Sequence[str] = ()
+    beside: Sequence[str] = ()
+    """The other sessions that were at work in the workspace, any of which may have made the changes."""
     reverted_paths: Sequence[str] = ()
     """Of its changes, the paths that a later undo took back."""
     kind: Literal["found"] = "found"

@@ -457,6 +457,7 @@ export const zh: Messages = {
     TOO_MANY_FILES: "工作区文件太多，只查看调用中提到的文件。",
     TOO_SLOW: "查看工作区太慢，只查看调用中提到的文件。",
     UNREADABLE: "无法比较工作区。",
+    FILE_UNREADABLE: "有些文件无法读取，看不到对它们的更改；其他文件照常检查。",
     BAD_SESSION: "会话名称无效。",
     CORRUPT: "日志已损坏。",
     NEWER_SCHEMA: "日志由更新的 Redline 写成。",

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TextIO
 from redline.changes.between import between
 from redline.changes.patch import unified
 from redline.changes.reverse import reverse
+from redline.surfaces import words
 from redline.surfaces.applicable import section, why_not_a_patch
 from redline.surfaces.order import InOrder, says_the_same
 from redline.surfaces.terminal.card import Setting
@@ -118,7 +119,7 @@ def _lines(row: AnyRow, before: ToolRow | None, setting: Setting) -> Iterator[st
                 yield from _change(change, "undone", setting)
         case FoundRow():
             calls = f" call{'s' if len(row.during) > 1 else ''} {', '.join(map(visible, row.during))}"
-            during = f" during{calls}" if row.during else ""
+            during = (f" during{calls}" if row.during else "") + words.beside(row)
             for change in row.changes:
                 taken_back = ", taken back later" if change.path in row.reverted_paths else ""
                 yield from _change(change, f"found on disk{during}{taken_back}", setting)
@@ -188,6 +189,7 @@ def _ended_well(row: ToolRow) -> bool:
 
 def _applied(row: ToolRow, change: FileChange) -> str:
     word = "applied" if _ended_well(row) else f"applied, although the call ended as {row.status}"
+    word += ", found on disk" if change.provenance == "observed" else ""
     return f"{word}, taken back later" if row.reverted or change.path in row.reverted_paths else word
 
 
