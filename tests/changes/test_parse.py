@@ -259,3 +259,36 @@ def test_no_text_does_worse_than_a_value_error(text: str) -> None:
             unified(change)
     except ValueError:
         pass
+
+
+@pytest.mark.parametrize("parents", [2, 3])
+def test_gits_own_diff_of_a_conflict_is_refused_with_the_reason(parents: int, tmp_path: Path) -> None:
+    def git(*arguments: str) -> subprocess.CompletedProcess[str]:
+        who = ["-c", "user.name=n", "-c", "user.email=e", "-c", "merge.conflictStyle=merge"]
+        return subprocess.run(["git", *who, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    def commit(branch: str, text: str) -> None:
+        git("checkout", "-q", "-b", branch, *(["base"] if branch != "base" else []))
+        (tmp_path / "f").write_text(text)
+        git("add", "f")
+        git("commit", "-q", "-m", branch)
+
+    git("init", "-q")
+    branches = [f"side{number}" for number in range(parents)]
+    for branch in ("base", *branches):
+        commit(branch, f"one\n{branch}\nlast\n")
+    if parents == 2:
+        git("merge", branches[0])
+        text = git("diff").stdout
+        assert text.startswith("diff --cc f\n")
+        assert "\n@@@ -1,3 -1,3 +1,7 @@@\n" in text
+    else:
+        tree = git("rev-parse", "base^{tree}").stdout.strip()
+        merge = git("commit-tree", tree, *(f"-p{branch}" for branch in branches), "-m", "m").stdout.strip()
+        text = git("diff-tree", "--no-commit-id", "-p", "-c", merge).stdout
+        assert text.startswith("diff --combined f\n")
+        assert "\n@@@@ -" in text
+    from_names = text[text.index("--- a/f\n") :]
+    for whole in (text, "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n" + text, from_names):
+        with pytest.raises(ValueError, match="combined diff"):
+            parse(whole)

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from redline.changes.envelope import BEGIN
 from redline.changes.names import NOWHERE, bare_names, header_names, name_of_line, unquoted
 from redline.changes.patch import BINARY, TRUNCATED
 from redline.changes.record import FileChange, Hunk, Side
@@ -25,6 +26,8 @@ _EXTENDED = re.compile(
     r"|similarity index|dissimilarity index|index) "
 )
 _MOVED = "Moved to: "
+_COMBINED = ("diff --cc ", "diff --combined ", "@@@ -")
+_NOT_READ = "a combined diff of several parents is not read; compare with one of them"
 
 
 def parse(text: str | bytes, *, provenance: Provenance = "reported") -> list[FileChange]:
@@ -117,11 +120,14 @@ class _Reader:
                 self._at += 1
                 self._git_section(line[len("diff --git ") :])
             elif self._at_names():
-                self._names(_File())
-            elif line.startswith("@@@ "):
-                raise ValueError(f"line {self._at + 1}: a combined diff of several parents is not read")
+                self._files.append(_File())
+                self._names(self._files[-1])
+            elif line.startswith(_COMBINED):
+                raise ValueError(f"line {self._at + 1}: {_NOT_READ}")
             elif line.startswith("@@ -") and _HUNK.match(line):
                 raise ValueError(f"line {self._at + 1}: a hunk with no file named above it")
+            elif line.rstrip() == BEGIN:
+                raise ValueError(f"line {self._at + 1}: {BEGIN!r} opens a patch of another form")
             else:
                 self._trailer(line)
                 self._at += 1
@@ -142,7 +148,7 @@ class _Reader:
         file.old, file.new = header_names(names)
         while self._at < len(self._lines):
             line = self._lines[self._at]
-            if line.startswith("diff --git "):
+            if line.startswith(("diff --git ", *_COMBINED)):
                 return
             if self._at_names():
                 self._names(file)
@@ -159,8 +165,6 @@ class _Reader:
 
     def _names(self, file: _File) -> None:
         """The two lines that name a file, and its hunks."""
-        if file not in self._files:
-            self._files.append(file)
         old, new = (name_of_line(self._lines[at][4:]) for at in (self._at, self._at + 1))
         if file.operation != "move":
             file.old, file.new = old, new
@@ -180,6 +184,8 @@ class _Reader:
 
     def _hunk(self, file: _File) -> None:
         header = self._lines[self._at]
+        if header.startswith("@@@"):
+            raise ValueError(f"line {self._at + 1}: {_NOT_READ}")
         match = _HUNK.match(header)
         self._at += 1
         if match is None:
@@ -189,22 +195,22 @@ class _Reader:
         lines: list[str] = []
         old_left, new_left = old_lines, new_lines
         while old_left or new_left:
-            line = self._content(lines, old_left, new_left, file)
-            if line is None:
+            if self._marker(file, lines):
                 continue
+            line = self._content(old_left, new_left)
             lines.append(line)
             old_left -= line[0] != "+"
             new_left -= line[0] != "-"
         self._marker(file, lines)
         file.hunks.append(Hunk(old_start, old_lines, new_start, new_lines, tuple(lines)))
 
-    def _content(self, lines: list[str], old_left: int, new_left: int, file: _File) -> str | None:
+    def _content(self, old_left: int, new_left: int) -> str:
         if self._at >= len(self._lines) or (self._at == len(self._lines) - 1 and self._lines[self._at] == ""):
             raise ValueError(f"line {self._at + 1}: the patch ends inside a hunk")
         line = self._lines[self._at]
-        if line[:1] == "\\":
-            self._marker(file, lines)
-            return None
+        if line == TRUNCATED:
+            # Where a patch is cut on purpose, the header above counts the lines that were left.
+            raise ValueError(f"line {self._at + 1}: the patch was cut inside a hunk")
         # Mail and editors strip the one space of an empty context line.
         line = line or " "
         fits = {" ": old_left and new_left, "-": old_left, "+": new_left}
@@ -213,14 +219,15 @@ class _Reader:
         self._at += 1
         return line
 
-    def _marker(self, file: _File, lines: list[str]) -> None:
-        """The line after the last one of a side without a final newline."""
+    def _marker(self, file: _File, lines: list[str]) -> bool:
+        """Passes the line that stands after the last one of a side without a final newline, where it is next."""
         at = self._at
         if at >= len(self._lines) or self._lines[at][:1] != "\\" or self._lines[at] == TRUNCATED or not lines:
-            return
+            return False
         self._at += 1
         file.old_unfinished = file.old_unfinished or lines[-1][0] != "+"
         file.new_unfinished = file.new_unfinished or lines[-1][0] != "-"
+        return True
 
     def _snippet(self, file: _File) -> None:
         """A hunk whose header gives no place: its lines end where none of the three signs stands."""
