@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redline.changes.envelope import Chunk, Section, is_envelope, parse_envelope, read_envelope
+from redline.changes.parse import parse
 
 WHOLE = """*** Begin Patch
 *** Update File: src/a.py
@@ -87,3 +88,35 @@ def test_as_a_change_it_is_reported_and_has_no_place():
     assert (moved.removed, moved.added, moved.anchored, moved.provenance) == (2, 1, False, "reported")
     assert (added.operation, added.added) == ("add", 3)
     assert (deleted.operation, deleted.file_type) == ("delete", "unknown")
+
+
+SECOND = "*** Begin Patch\n*** Delete File: z\n*** End Patch\n"
+
+
+@pytest.mark.parametrize("between", ["", "\nand then\n", "EOF\napply_patch <<'EOF'\n", "' && apply_patch '"])
+def test_every_envelope_of_a_text_is_read(between):
+    for text in (WHOLE + between + SECOND, f"apply_patch '{WHOLE}{between}{SECOND}'"):
+        assert is_envelope(text)
+        assert read_envelope(text) == [*read_envelope(WHOLE), Section("delete", "z")]
+        assert [change.path for change in parse_envelope(text)] == ["src/b.py", "docs/My Notes.md", "gone.txt", "z"]
+
+
+def test_words_about_the_form_open_nothing():
+    assert read_envelope(f"I begin with *** Begin Patch\n\n{SECOND}It ended, as did *** Begin Patch\n") == [
+        Section("delete", "z")
+    ]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "*** Begin Patch\n*** Delete File: y\n",
+        "--- a\n+++ a\n@@ -1 +1 @@\n-x\n+y\n",
+        "diff --git a/x b/x\nold mode 1\n",
+    ],
+)
+def test_what_follows_an_envelope_is_refused_where_it_cannot_be_read(second):
+    with pytest.raises(ValueError, match=r"cut off|another form"):
+        read_envelope(SECOND + second)
+    with pytest.raises(ValueError, match="another form"):
+        parse("--- a\n+++ a\n@@ -1 +1 @@\n-x\n+y\n" + SECOND)

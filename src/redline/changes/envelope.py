@@ -60,33 +60,44 @@ class Section:
 
 def is_envelope(text: str) -> bool:
     """Some line opens the envelope before any line of another kind of patch."""
-    for line in text.split("\n"):
-        if line.rstrip() == BEGIN:
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        if _opens(lines, at):
             return True
         if line.startswith(("diff --git ", "--- ", "@@ ")):
             return False
     return False
 
 
+def _opens(lines: list[str], at: int) -> bool:
+    """The line says so, alone or, as in a command, at its end; in words about the form no header follows."""
+    line = lines[at].rstrip()
+    return line == BEGIN or (line.endswith(BEGIN) and at + 1 < len(lines) and lines[at + 1].startswith(tuple(_HEADERS)))
+
+
 def read_envelope(text: str) -> list[Section]:
-    """The sections, in order. What stands before and after the envelope is passed over.
+    """The sections, in order, of every envelope in `text`. Words before, between and after them are passed over.
 
     Raises ValueError, naming the line, for an envelope that is not closed (its end may be missing because the text was
-    cut off) and for a line that belongs nowhere.
+    cut off), for a line that belongs nowhere, and for a patch of another form behind an envelope.
     """
     lines = text.split("\n")
     if lines and all(line.endswith("\r") for line in lines[:-1]) and len(lines) > 1:
         lines = [line.removesuffix("\r") for line in lines]
-    opening = next((at for at, line in enumerate(lines) if line.rstrip() == BEGIN), None)
-    if opening is None:
+    reader = _Reader(lines)
+    found: list[Section] = []
+    if not reader.to_opening():
         raise ValueError(f"no line says {BEGIN!r}")
-    return _Reader(lines, opening + 1).sections()
+    found += reader.sections()
+    while reader.to_opening():
+        found += reader.sections()
+    return found
 
 
 def parse_envelope(text: str) -> list[FileChange]:
-    """What the envelope in `text` asks for, in order, as reported changes without a place. Raises ValueError as
-    `read_envelope` does, and for one that changes nothing."""
-    sections = read_envelope(text[text.index(BEGIN) :])
+    """What the envelopes in `text` ask for, in order, as reported changes without a place. Raises ValueError as
+    `read_envelope` does, and where nothing changes."""
+    sections = read_envelope(text)
     if not sections:
         raise ValueError("a patch that changes nothing")
     return [_change(section) for section in sections]
@@ -117,15 +128,29 @@ def _hunk(lines: tuple[str, ...]) -> Hunk:
 
 
 class _Reader:
-    def __init__(self, lines: list[str], at: int) -> None:
+    def __init__(self, lines: list[str]) -> None:
         self._lines = lines
-        self._at = at
+        self._at = 0
+        self._opened = False
+
+    def to_opening(self) -> bool:
+        """Passes the line that opens the next envelope; False: there is none."""
+        lines = self._lines
+        for at in range(self._at, len(lines)):
+            if _opens(lines, at):
+                self._at, self._opened = at + 1, True
+                return True
+            names = lines[at].startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
+            if self._opened and (names or lines[at].startswith("diff --git ")):
+                raise ValueError(f"line {at + 1}: a patch of another form behind {END!r}; write both in one form")
+        return False
 
     def sections(self) -> list[Section]:
         found: list[Section] = []
         while True:
             line = self._line()
             if line.rstrip() == END:
+                self._at += 1
                 return found
             if not line.strip():
                 self._at += 1
