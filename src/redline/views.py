@@ -64,6 +64,8 @@ class TerminalResult:
     output: str = ""
     exit_code: int | None = None
     signal: str | None = None
+    time_limit: int | None = None
+    """Seconds of the limit that ended it, whatever signal that took; None: it ended otherwise."""
     card: Literal["terminal"] = "terminal"
 
 

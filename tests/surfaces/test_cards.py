@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -189,9 +190,11 @@ class TestTruth:
 
 
 class TestCommand:
-    def row(self, output: str, status: str = "completed", **meta: Any) -> AnyRow:
+    def row(
+        self, output: str, status: str = "completed", arguments: Mapping[str, Any] | None = None, **meta: Any
+    ) -> AnyRow:
         log = Log()
-        log.call("c1", name="bash", kind="execute", arguments={"command": "make\ncheck"})
+        log.call("c1", name="bash", kind="execute", arguments={"command": "make\ncheck", **(arguments or {})})
         content = [{"type": "text", "text": output}, {"type": "text", "text": "[Exit code 2.]"}]
         log.result("c1", name="bash", kind="execute", status=status, content=content, meta=meta or None)
         return rows(log.events, PRESENT)[0]
@@ -205,6 +208,18 @@ class TestCommand:
         assert "│ line 0\n" in text
         assert "⋯ 476 lines left out" in text
         assert "│ line 499\n" in text
+
+    def test_what_the_agent_says_of_it_is_no_output(self) -> None:
+        said = {"description": 'All 42 "tests" passed" · exit 0\nok'}
+        assert shown(self.row("real output\n", arguments=said, exit_code=1), 120) == (
+            "╭─ $ make\n│      check · the agent says: \"All 42 'tests' passed' · exit 0^Jok\" · exit 1\n"
+            "│ real output\n╰─\n\n"
+        )
+
+    def test_one_that_ran_into_its_time_limit_says_so(self) -> None:
+        text = shown(self.row("", arguments={"timeout": 1}, timed_out=True, signal="SIGTERM"))
+        assert text == "╭─ $ make\n│      check · ended by its time limit of 1 s\n╰─\n\n"
+        assert "time limit of 120 s" in shown(self.row("", timed_out=True, exit_code=0))
 
     def test_one_that_was_not_allowed_was_not_run(self) -> None:
         assert "┌╌ $ make\n┆      check · rejected, not run" in shown(self.row("", status="rejected"))

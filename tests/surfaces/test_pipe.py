@@ -101,15 +101,20 @@ def test_errors_commands_and_the_end_are_told() -> None:
     log.add("turn/started")
     log.call("c1", name="bash", kind="execute", arguments={"command": "make\x1b[2J"})
     log.result("c1", name="bash", kind="execute", content=[], meta={"exit_code": 2})
+    log.call("c3", name="bash", kind="execute", arguments={"command": "sleep 9", "timeout": 5})
+    log.result("c3", name="bash", kind="execute", content=[], meta={"timed_out": True, "signal": "SIGTERM"})
     log.call("c2")
     log.result("c2", status="failed", error={"code": "NO_MATCH", "message": "Not there.", "remedy": "Read it."})
     log.add("workspace/changed", changes=as_json([describe("/w/found.txt", None, b"x\n")]))
+    log.add("workspace/changed", changes=as_json([describe("/w/theirs.txt", None, b"x\n")]), beside=["s2"])
     log.add("workspace/changed", changes=as_json([describe("/w/beside.txt", None, b"x\n")]), during=["c1"])
     log.add("workspace/changed", changes=as_json([describe("/w/both.txt", None, b"x\n")]), during=["c1", "c2"])
     log.add("turn/ended", reason="failed", error={"code": "MODEL", "message": "Away.", "remedy": "Try later."})
     text = "".join(f"{line}\n" for row in rows(log.events, PRESENT) for line in plain_row(row, workspace="/w"))
     for line in (
         "# $ make^[[2J: exit 2",
+        "# $ sleep 9: ended by its time limit of 5 s",
+        "# add theirs.txt -0 +1: found on disk, while another session was at work here",
         "# Edit a.py: failed, not applied",
         "# error NO_MATCH: Not there.",
         "# Read it.",

@@ -247,6 +247,11 @@ class TestQuestions:
         assert text.count("z") == 5000
         assert "+ r\n" in text
 
+    async def test_what_the_agent_says_of_a_command_is_quoted(self, seat: Seat) -> None:
+        said = {"command": "rm -r build", "description": "List files"}
+        await seat.ask(request(tool="bash", title="rm", paths=[], arguments=said), "n\n")
+        assert '│ $ rm -r build\n│ the agent says: "List files"\n' in plain(written(seat.console))
+
     async def test_what_was_typed_before_is_no_answer(self, seat: Seat) -> None:
         os.write(seat.keyboard, b"y\n")
         await asyncio.sleep(0.05)

@@ -70,6 +70,7 @@ export function tool(more: Partial<ToolRow> = {}): ToolRow {
     output: "",
     cut: false,
     exit_code: null,
+    time_limit: null,
     signal: null,
     note: null,
     proposed: [],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from redline.surfaces.visible import hidden_kinds, visible
 from redline.transcript.rows import NetTotal
-from redline.views import GenericCall, TerminalCall
+from redline.views import GenericCall, TerminalCall, TerminalResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -114,6 +114,26 @@ def not_run_word(row: ToolRow) -> str:
     if row.status == "rejected" and row.permission == "unavailable":
         return "nobody could be asked, not run"
     return NOT_RUN.get(row.status, "")
+
+
+def ended(result: TerminalResult) -> str:
+    """How a command ended; empty: nobody said."""
+    if result.time_limit is not None:
+        return f"ended by its time limit of {result.time_limit} s"
+    if result.signal:
+        return f"ended by {visible(result.signal)}"
+    return "" if result.exit_code is None else f"exit {result.exit_code}"
+
+
+def ended_well(result: TerminalResult) -> bool:
+    """A command of which it is said how it ended."""
+    return result.time_limit is None and not result.signal and result.exit_code == 0
+
+
+def agent_says(description: str) -> str:
+    """What a model says of its command, which must not look like what the command printed, or how it ended."""
+    quoted = visible(description).replace('"', "'")
+    return f'the agent says: "{quoted}"'
 
 
 def mutates(row: ToolRow) -> bool:

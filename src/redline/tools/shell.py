@@ -76,7 +76,7 @@ class Bash(Tool[BashArguments]):
     def present_call(self, arguments: Mapping[str, Any], _proposed: Sequence[Any]) -> ToolCallView:
         return TerminalCall(logged_text(arguments, "command") or "bash", logged_text(arguments, "description"))
 
-    def present_result(self, _arguments: Mapping[str, Any], result: ToolResult) -> ToolResultView | None:
+    def present_result(self, arguments: Mapping[str, Any], result: ToolResult) -> ToolResultView | None:
         if result.is_error:
             return None
         first = result.content[0] if result.content else {}
@@ -85,7 +85,15 @@ class Bash(Tool[BashArguments]):
             output=output if isinstance(output, str) else "",
             exit_code=logged_number(result.meta, "exit_code"),
             signal=logged_text(result.meta, "signal") if isinstance(result.meta, Mapping) else None,
+            time_limit=_time_limit(arguments, result.meta),
         )
+
+
+def _time_limit(arguments: Mapping[str, Any], meta: Any) -> int | None:
+    """The limit that ended a logged call."""
+    if not isinstance(meta, Mapping) or meta.get("timed_out") is not True:
+        return None
+    return logged_number(arguments, "timeout") or DEFAULT_SECONDS
 
 
 def _output(ended: Ended) -> str:

@@ -60,7 +60,7 @@ ROWS = [
     ),
     of.ToolRow(
         id="tool:1:c", **HEAD, call="c", name="bash", status="failed", call_view=TerminalCall(ODD, ODD, ODD),
-        result_view=TerminalResult(output=ODD * 5000, exit_code=1, signal="KILL"),
+        result_view=TerminalResult(output=ODD * 5000, exit_code=1, signal="KILL", time_limit=5),
     ),
     of.ToolRow(
         id="tool:1:c", **HEAD, call="c", name="", status="unknown", call_view=GenericCall(ODD, "fetch"),

@@ -115,6 +115,8 @@ export const en = {
     image: "Image",
     exit: (code: number) => `exit ${code}`,
     signal: (name: string) => `ended by ${name}`,
+    timeLimit: (seconds: number) => `ended by its time limit of ${seconds} s`,
+    agentSays: "the agent says:",
     outputCut: "The beginning is left out here.",
     planStatus: { pending: "open", in_progress: "in progress", completed: "done" } as Record<string, string>,
     earlier: "Show earlier rows",

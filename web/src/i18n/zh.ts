@@ -111,6 +111,8 @@ export const zh: Messages = {
     image: "图像",
     exit: (code) => `退出码 ${code}`,
     signal: (name) => `被 ${name} 终止`,
+    timeLimit: (seconds) => `因 ${seconds} 秒的时限而终止`,
+    agentSays: "智能体说：",
     outputCut: "此处省略了开头。",
     planStatus: { pending: "待办", in_progress: "进行中", completed: "完成" },
     earlier: "显示更早的行",

@@ -63,7 +63,7 @@ export function ToolCall({ row }: { row: ToolRow }): VNode {
           </span>
           {row.description !== null && (
             <span class="tool-note">
-              <Foreign text={row.description} />
+              {messages().row.agentSays} “<Foreign text={row.description} />”
             </span>
           )}
           <Places row={row} />
@@ -163,6 +163,7 @@ function Places({ row }: { row: ToolRow }): VNode | null {
 
 function endOf(row: ToolRow): string {
   const t = messages().row;
+  if (row.time_limit !== null) return t.timeLimit(row.time_limit);
   if (row.signal !== null) return t.signal(row.signal);
   return row.exit_code !== null && row.exit_code !== 0 ? t.exit(row.exit_code) : "";
 }

@@ -1386,6 +1386,11 @@ export interface components {
             /** Signal */
             signal: string | null;
             /**
+             * Time Limit
+             * @description Of a command that ran into it: its seconds.
+             */
+            time_limit: number | null;
+            /**
              * Note
              * @description Beside or instead of hunks: "unchanged", or why there is no text basis.
              */

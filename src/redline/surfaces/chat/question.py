@@ -32,6 +32,9 @@ def question(
     command = (request.arguments or {}).get("command")
     if not request.changes and isinstance(command, str):
         parts.append(Verbatim(cards.visible_lines(command), label="The command", language="sh"))
+        description = (request.arguments or {}).get("description")
+        if isinstance(description, str) and description:
+            parts.append(Text(words.agent_says(description), "quiet"))
     if len(request.changes) > 1:
         files = len({change.path for change in request.changes})
         parts.append(Text(f"{len(request.changes)} changes in {files} file{'s' * (files > 1)}:"))

@@ -251,9 +251,8 @@ def _output(text: str) -> list[Part]:
 
 
 def _exit(row: ToolRow, result: TerminalResult | None) -> tuple[str, bool]:
-    if result is not None and result.signal:
-        return f"ended by {visible(result.signal)}", False
-    if result is not None and result.exit_code is not None:
-        return f"exit {result.exit_code}", result.exit_code == 0
+    ended = words.ended(result) if result is not None else ""
+    if result is not None and ended:
+        return ended, words.ended_well(result)
     word = words.not_run_word(row)
     return word or "done", row.status != "failed"

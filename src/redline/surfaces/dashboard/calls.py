@@ -51,6 +51,7 @@ def shown_call(place: Place, row: ToolRow, *, whole: bool) -> wire.ToolRow:
         cut=cut,
         exit_code=result.exit_code if isinstance(result, TerminalResult) else None,
         signal=result.signal if isinstance(result, TerminalResult) else None,
+        time_limit=result.time_limit if isinstance(result, TerminalResult) else None,
         note=text(result.note) if isinstance(result, DiffResult) and result.note else None,
         proposed=shown_changes(place, row.proposed, whole=whole),
         changes=shown_changes(place, row.changes, whole=whole),

@@ -15,6 +15,8 @@ from redline.agents.acp.normalise import FURTHER
 from redline.changes.acp import to_locations
 from redline.surfaces.editor import words
 from redline.surfaces.editor.blocks import image
+from redline.surfaces.words import agent_says, ended_well
+from redline.surfaces.words import ended as how_it_ended
 from redline.views import DiffCall, DiffResult, GenericCall, TerminalCall, TerminalResult
 
 if TYPE_CHECKING:
@@ -216,15 +218,16 @@ def _terminal(row: ToolRow) -> list[dict[str, Any]]:
 
 
 def _running(row: ToolRow, view: TerminalCall) -> list[dict[str, Any]]:
-    blocks = [words.block(words.plain(view.description))] if view.description else []
+    blocks = [words.block(agent_says(view.description))] if view.description else []
     said = row.output and row.output != view.description
     return [*blocks, words.block(words.fenced(row.output, "console"))] if said else blocks
 
 
 def _ending(view: TerminalResult) -> str:
-    if view.signal is not None:
-        return f"Ended by {view.signal}."
-    return "" if view.exit_code in (None, 0) else f"Exit code {view.exit_code}."
+    if ended_well(view):
+        return ""
+    said = how_it_ended(view).replace("exit ", "exit code ", 1)
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
 def _contents(

@@ -200,14 +200,9 @@ def _title(row: ToolRow) -> str:
 
 def _ending(row: ToolRow) -> str:
     result = row.result_view
-    if isinstance(result, TerminalResult):
-        if result.signal:
-            return f"ended by {result.signal}"
-        if result.exit_code is not None:
-            return f"exit {result.exit_code}"
-    note = getattr(result, "note", None)
-    words = NOT_APPLIED if mutates(row) else NOT_RUN
-    return note or words.get(row.status, "done")
+    ended = words.ended(result) if isinstance(result, TerminalResult) else ""
+    known = NOT_APPLIED if mutates(row) else NOT_RUN
+    return ended or getattr(result, "note", None) or known.get(row.status, "done")
 
 
 def _change(change: FileChange, word: str, setting: Setting) -> Iterator[str]:

@@ -12,8 +12,9 @@ from rich.text import Text
 
 from redline.surfaces.terminal import card
 from redline.surfaces.terminal.card import Setting
-from redline.surfaces.terminal.look import HIDDEN, STRONG
+from redline.surfaces.terminal.look import HIDDEN, QUIET, STRONG
 from redline.surfaces.visible import pieces, visible, visible_prose
+from redline.surfaces.words import agent_says
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,6 +85,9 @@ def _command(frame: Frame, request: PermissionRequest) -> None:
         for piece in pieces(line):
             text.append(piece.text, style=HIDDEN if piece.stands_for_hidden else "")
         frame.verbatim(text)
+    description = (request.arguments or {}).get("description")
+    if isinstance(description, str) and description:
+        frame.section(Text(agent_says(description), style=QUIET))
 
 
 def _proposal(frame: Frame, request: PermissionRequest, setting: Setting, sheet: Sheet) -> None:

@@ -69,9 +69,9 @@ def _terminal(sheet: Sheet, row: ToolRow, view: TerminalCall, setting: Setting) 
         for piece in pieces(line):
             title.append(piece.text, style=HIDDEN if piece.stands_for_hidden else STRONG)
     status, style = _exit(row, result)
-    frame.head(title.append(f" {sheet.glyphs.dot} ").append(status, style=style))
     if view.description:
-        frame.note(Text(visible(view.description), style=QUIET))
+        title.append(f" {sheet.glyphs.dot} {words.agent_says(view.description)}", style=QUIET)
+    frame.head(title.append(f" {sheet.glyphs.dot} ").append(status, style=style))
     output = result.output if result is not None else row.output
     for shown in _bounded(output, OUTPUT_HEAD, OUTPUT_TAIL, sheet, whole=setting.whole):
         frame.verbatim(shown)
@@ -86,10 +86,9 @@ def _terminal(sheet: Sheet, row: ToolRow, view: TerminalCall, setting: Setting) 
 
 
 def _exit(row: ToolRow, result: TerminalResult | None) -> tuple[str, str]:
-    if result is not None and result.signal:
-        return f"ended by {visible(result.signal)}", FAULT
-    if result is not None and result.exit_code is not None:
-        return f"exit {result.exit_code}", FAULT if result.exit_code else ""
+    ended = words.ended(result) if result is not None else ""
+    if result is not None and ended:
+        return ended, "" if words.ended_well(result) else FAULT
     word = words.not_run_word(row)
     if row.status == "rejected" and row.permission == "unavailable":
         return word, FAULT

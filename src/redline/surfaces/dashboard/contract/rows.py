@@ -70,6 +70,8 @@ class ToolRow(RowHead):
     """A part of `output` (its beginning) or `content` (its end) was left out here; `GET …/row` has it."""
     exit_code: int | None
     signal: str | None
+    time_limit: int | None
+    """Of a command that ran into it: its seconds."""
     note: str | None
     """Beside or instead of hunks: "unchanged", or why there is no text basis."""
     proposed: list[Change]
