@@ -55,6 +55,21 @@ def call(tool: str, **arguments: object) -> dict[str, object]:
     return {"tool": tool, "arguments": arguments}
 
 
+EDIT: list[dict[str, object]] = [
+    {"text": "Looking.", "call": [call("read", path="a.txt")]},
+    {"call": [call("edit", path="a.txt", old_string="two", new_string="TWO")]},
+    {"text": "Done."},
+]
+
+
+def wait_for(file: Path) -> None:
+    """Until a command of a turn has made it."""
+    until = time.monotonic() + 90
+    while not file.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert file.exists()
+
+
 @dataclass(frozen=True)
 class Typed:
     """What came out of a terminal session, without its colour codes."""
@@ -67,6 +82,7 @@ def at_a_terminal(command_line: CommandLine, arguments: list[str], answers: list
     """Run the command on a real pseudo-terminal and type each answer once its prompt has appeared."""
     pid, terminal = pty.fork()
     if pid == 0:  # the child
+        _mind_interrupts()
         os.chdir(command_line.workspace)
         os.execve(COMMAND[0], [*COMMAND, *arguments], {**command_line.environment, "COLUMNS": "100"})
     seen = b""

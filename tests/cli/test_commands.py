@@ -13,22 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command_line import COMMAND, CommandLine, at_a_terminal, call, interrupt
-
-
-@pytest.fixture
-def redline(tmp_path: Path) -> CommandLine:
-    workspace = tmp_path / "work"
-    workspace.mkdir()
-    (workspace / "a.txt").write_text("one\ntwo\nthree\n")
-    return CommandLine(workspace, tmp_path / "data")
-
-
-EDIT = [
-    {"text": "Looking.", "call": [call("read", path="a.txt")]},
-    {"call": [call("edit", path="a.txt", old_string="two", new_string="TWO")]},
-    {"text": "Done."},
-]
+from cli.command_line import COMMAND, EDIT, CommandLine, at_a_terminal, call, interrupt
 
 
 def test_a_turn_changes_the_file_and_prints_a_patch_that_applies(redline: CommandLine) -> None:

@@ -74,7 +74,10 @@ def run(
         Path | None, typer.Option("-C", "--folder", help="Work here instead of the current folder.")
     ] = None,
     session: Annotated[
-        str | None, typer.Option("--session", metavar="SESSION", help='Go on in this session (an id, or "last").')
+        str | None,
+        typer.Option(
+            "--session", metavar="SESSION", help='Go on in this session (an id, or "last": the newest of this folder).'
+        ),
     ] = None,
     agent: Agent = None,
     agent_command: AgentCommand = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -16,9 +15,11 @@ from redline.changes.codec import to_json
 from redline.changes.mask import mask_lines
 from redline.changes.patch import PatchItem, git_patch, unified
 from redline.changes.retype import halves_of
+from redline.cli.choice import Choice, announce, to_show
 from redline.cli.config import load
 from redline.cli.failure import Failure
 from redline.cli.house import events_of, opened, recovered, require_turn
+from redline.cli.interrupts import carry_out
 from redline.sessions.gate import as_json as json_of
 from redline.sessions.redaction import Redactor
 from redline.surfaces.terminal.net import draw_net
@@ -35,14 +36,17 @@ def diff(session: str, *, turn: int | None, file: str | None, patch: bool, as_js
     """Print the net change as cards, as JSON, as plain unified diffs (in a pipe), or as an exact patch."""
     config = load({"data": data}).config
 
-    async def read() -> tuple[Summary, list[PatchItem]]:
+    async def read() -> tuple[Choice, list[PatchItem]]:
         async with opened(config) as archive:
-            name = await archive.find(session)
-            summary = await archive.summary(name)
-            await recovered(archive, name, summary.workspace)
-            return summary, await _items(archive, summary, turn)
+            chosen = await to_show(archive, session)
+            await recovered(archive, chosen.session, chosen.summary.workspace)
+            return chosen, await _items(archive, chosen.summary, turn)
 
-    summary, items = asyncio.run(read())
+    chosen, items = carry_out(read())
+    summary = chosen.summary
+    console = Console()
+    is_drawn = console.is_terminal and not patch and not as_json
+    announce(chosen, drawn=is_drawn)
     if file is not None:
         items = _of_file(items, file, summary)
     if patch:
@@ -53,8 +57,7 @@ def diff(session: str, *, turn: int | None, file: str | None, patch: bool, as_js
     if as_json:
         typer.echo(json.dumps(json_of([to_json(change) for change in changes]), indent=2, ensure_ascii=True))
         return
-    console = Console()
-    if console.is_terminal:
+    if is_drawn:
         draw_net(console, changes, workspace=summary.workspace, session=summary.session)
         return
     for change in halves_of(changes):

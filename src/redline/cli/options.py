@@ -8,7 +8,10 @@ from typing import Annotated, Any
 import typer
 
 Session = Annotated[
-    str, typer.Argument(metavar="SESSION", help='Id of a session, the first characters of one, or "last".')
+    str,
+    typer.Argument(
+        metavar="SESSION", help='Id of a session, the first characters of one, or "last": the newest of this folder.'
+    ),
 ]
 Model = Annotated[
     str | None,
@@ -41,7 +44,7 @@ Approval = Annotated[
     typer.Option(
         metavar="ask|edits|all",
         help="ask: you are asked before each change and command; edits: only before commands, and before a file is "
-        "emptied or cut; all: never. Unless configured: ask.",
+        "deleted, emptied or cut; all: never. Unless configured: ask.",
     ),
 ]
 Data = Annotated[Path | None, typer.Option("--data", help="Folder of the logs instead of the configured one.")]

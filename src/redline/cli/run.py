@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +14,13 @@ from redline.agents.builtin.agent import NAME
 from redline.agents.builtin.model import ModelChoiceError, load_model
 from redline.cli import agents
 from redline.cli.builtin import builtin_agent
+from redline.cli.choice import to_change
 from redline.cli.config import Config, load
 from redline.cli.failure import Failure
 from redline.cli.house import folder_of, myself, opened
+from redline.cli.interrupts import carry_out
 from redline.files.local import LocalFiles
+from redline.gateway.archive import LAST
 from redline.gateway.conversation import Conversation
 from redline.sessions.events import Event
 from redline.surfaces.terminal import PipeSurface, TerminalSurface
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from redline.agents.acp.choices import Choices
     from redline.cli.agents import Foreign
     from redline.gateway.archive import Archive, OpenSession
+    from redline.sessions.store import Summary
 
 NO_MODEL = Failure(
     2,
@@ -54,44 +56,46 @@ def run(
     text = sys.stdin.read() if prompt == "-" else prompt
     if not text.strip():
         raise Failure(2, "NO_PROMPT", "The prompt is empty.", 'Say what is to be done: redline run "…"')
-    return asyncio.run(_run(text, config, folder, session, chosen))
+    return carry_out(_run(text, config, folder, session, chosen))
 
 
 async def _run(text: str, config: Config, folder: Path | None, session: str | None, chosen: Choices | None) -> int:
     foreign = agents.chosen(config.agent, config.agent_command)
-    with _ended_by_signals():
-        async with opened(config) as archive:
-            if session is None:
-                workspace, model = folder_of(folder), config.model
-                name = None
-            else:
-                name, workspace, model, foreign = await _earlier(archive, session, folder, config, foreign)
-            if not model and foreign is None:
-                raise NO_MODEL
-            console = Console()
-            surface = surface_for(console, workspace)
-            files = LocalFiles([workspace])
-            if foreign is None:
-                await _check_model(model, config, workspace)
-            if name is None:
-                opened_session = await _started(archive, workspace, model, surface.name, foreign)
-            else:
-                opened_session = await archive.resume(name, files)
-                _say_recovery(opened_session)
-            with opened_session:
-                factory: AgentFactory = builtin_agent(config, model)(opened_session, files)
-                if foreign is not None:
-                    factory = foreign_factory(foreign, chosen, files, opened_session)
-                try:
-                    stop = await converse(opened_session, factory, files, workspace, surface, config, text)
-                finally:  # after Ctrl-C as well
-                    _say_where(opened_session)
+    async with opened(config) as archive:
+        earlier = None
+        if session is None:
+            workspace, model = folder_of(folder), config.model
+        else:
+            earlier = await to_change(archive, session, 'run --session {} "…"', folder=folder)
+            workspace, model, foreign = await _earlier(archive, earlier.summary, folder, config, foreign)
+        if not model and foreign is None:
+            raise NO_MODEL
+        console = Console()
+        is_elsewhere = earlier is not None and earlier.is_elsewhere
+        surface = surface_for(console, workspace, names_folder=is_elsewhere)
+        files = LocalFiles([workspace])
+        if foreign is None:
+            await _check_model(model, config, workspace)
+        if earlier is None:
+            opened_session = await _started(archive, workspace, model, surface.name, foreign)
+        else:
+            opened_session = await archive.resume(earlier.session, files)
+            _say_recovery(opened_session)
+        with opened_session:
+            factory: AgentFactory = builtin_agent(config, model)(opened_session, files)
+            if foreign is not None:
+                factory = foreign_factory(foreign, chosen, files, opened_session)
+            try:
+                stop = await converse(opened_session, factory, files, workspace, surface, config, text)
+            finally:  # after Ctrl-C as well
+                again = f"{myself()} show {_typed(opened_session, workspace)}"
+                _say_where(opened_session, again)
     if isinstance(surface, PipeSurface) and surface.failure is not None:
         raise Failure(
             1,
             "OUTPUT",
             f"The output could not be written: {surface.failure}.",
-            "The log holds all of it: redline show last",
+            f"The log holds all of it: {again}",
         )
     return _exit_code(stop)
 
@@ -103,9 +107,17 @@ def _exit_code(stop: Stop) -> int:
     return 0 if stop.reason == "completed" else 1
 
 
-def _say_where(session: OpenSession) -> None:
+def _say_where(session: OpenSession, again: str) -> None:
     with contextlib.suppress(OSError):  # a terminal that was closed: that is no fault of the turn
-        print(f"Session {session.log.session}   draw it again: {myself()} show last", file=sys.stderr, flush=True)
+        print(f"Session {session.log.session}   draw it again: {again}", file=sys.stderr, flush=True)
+
+
+def _typed(session: OpenSession, workspace: Path) -> str:
+    """How the session can be named in the folder in which the command was typed."""
+    with contextlib.suppress(OSError):
+        if Path.cwd().resolve() == workspace:
+            return LAST
+    return session.log.session
 
 
 async def _check_model(model: str, config: Config, workspace: Path) -> None:
@@ -134,11 +146,10 @@ async def _started(archive: Archive, workspace: Path, model: str, surface: str, 
 
 
 async def _earlier(
-    archive: Archive, session: str, folder: Path | None, config: Config, foreign: Foreign | None
-) -> tuple[str, Path, str, Foreign | None]:
-    """Which session, where it works, and who works on it: what was named now, else who did before."""
-    name = await archive.find(session)
-    summary = await archive.summary(name)
+    archive: Archive, summary: Summary, folder: Path | None, config: Config, foreign: Foreign | None
+) -> tuple[Path, str, Foreign | None]:
+    """Where a session works, and who works on it: what was named now, else who did before."""
+    name = summary.session
     if folder is not None and str(folder_of(folder)) != summary.workspace:
         raise Failure(
             2, "FOLDER", f"Session {name} works in {summary.workspace}.", "Leave --folder out, or start a new session."
@@ -147,13 +158,14 @@ async def _earlier(
     first: Mapping[str, Any] = events[0].data if events and isinstance(events[0], Event) else {}
     foreign = foreign or (agents.of_session(first) if config.agent != NAME else None)
     model = config.model or str(first.get("model", ""))
-    return name, folder_of(Path(summary.workspace)), model, foreign
+    return folder_of(Path(summary.workspace)), model, foreign
 
 
-def surface_for(console: Console, workspace: Path) -> TerminalSurface | PipeSurface:
-    """Cards where somebody looks, patches with remarks where nobody does."""
+def surface_for(console: Console, workspace: Path, *, names_folder: bool = False) -> TerminalSurface | PipeSurface:
+    """Cards where somebody looks, patches with remarks where nobody does. `names_folder`: it is not where the command
+    was typed, so each question says which it is."""
     if console.is_terminal:
-        return TerminalSurface(console, workspace=workspace)
+        return TerminalSurface(console, workspace=workspace, names_folder=names_folder)
     return PipeSurface(sys.stdout, workspace=workspace)
 
 
@@ -186,29 +198,3 @@ async def converse(
         subscription.close()
         surface.close()
     return stop
-
-
-@contextlib.contextmanager
-def _ended_by_signals() -> Any:
-    """A closed terminal and a polite kill stop a turn as Ctrl-C does: cleanly, and the log says so. The exit code is
-    the shell's for that signal."""
-    task = asyncio.current_task()
-    assert task is not None
-    loop = asyncio.get_running_loop()
-    came: list[signal.Signals] = []
-
-    def end(number: signal.Signals) -> None:
-        came.append(number)
-        task.cancel()
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, end, number)
-    try:
-        yield
-    except asyncio.CancelledError:
-        if came:
-            raise SystemExit(128 + came[0]) from None
-        raise
-    finally:
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.remove_signal_handler(number)

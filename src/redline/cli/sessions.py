@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import json
 import sys
@@ -18,9 +17,11 @@ from rich.text import Text
 
 from redline.changes.codec import to_json
 from redline.changes.record import FileChange
+from redline.cli.choice import Choice, announce, to_change, to_show
 from redline.cli.config import load
-from redline.cli.failure import Failure
 from redline.cli.house import events_of, opened, recovered, require_turn
+from redline.cli.interrupts import carry_out
+from redline.cli.question import confirm
 from redline.sessions.gate import as_json as json_of
 from redline.sessions.gate import escaped
 from redline.surfaces.terminal import render_row
@@ -48,7 +49,7 @@ def list_sessions(limit: int, *, as_json: bool, data: Path | None) -> None:
         async with opened(config) as archive:
             return [(one, archive.is_running(one.session)) for one in await archive.list(limit=limit)]
 
-    found = asyncio.run(read())
+    found = carry_out(read())
     if as_json:
         typer.echo(json.dumps([{**dataclasses.asdict(one), "running": running} for one, running in found], indent=2))
         return
@@ -74,23 +75,25 @@ def show(session: str, *, turn: int | None, everything: bool, whole: bool, as_js
     """Draw a session, or one turn, from its log."""
     config = load({"data": data}).config
 
-    async def read() -> tuple[Summary, list[Event | Damaged]]:
+    async def read() -> tuple[Choice, list[Event | Damaged]]:
         async with opened(config) as archive:
-            name = await archive.find(session)
-            summary = await archive.summary(name)
-            await recovered(archive, name, summary.workspace)
-            return summary, await _events(archive, name, turn, everything=everything)
+            chosen = await to_show(archive, session)
+            await recovered(archive, chosen.session, chosen.summary.workspace)
+            return chosen, await _events(archive, chosen.session, turn, everything=everything)
 
-    summary, events = asyncio.run(read())
+    chosen, events = carry_out(read())
+    summary = chosen.summary
     transcript = Transcript(summary.session, builtin_toolset().by_name)
     for event in events:
         transcript.apply(event)
     rows = [row for row in transcript.rows if turn is None or row.turn == turn]
     state = dataclasses.replace(transcript.state, workspace=summary.workspace, title=summary.title)
     if as_json:
+        announce(chosen, drawn=False)
         typer.echo(json.dumps({"state": plain(state), "rows": [plain(row) for row in rows]}, indent=2))
         return
     console = Console()
+    announce(chosen, drawn=console.is_terminal)
     first = events[0].seq if events else 1
     if first > 1 and turn is None:
         print(f"# {first - 1} earlier events are not drawn; redline show {session} --all draws them.", file=sys.stderr)
@@ -113,25 +116,19 @@ def delete(session: str, *, yes: bool, data: Path | None) -> None:
 
     async def work() -> str:
         async with opened(config) as archive:
-            name = await archive.find(session)
-            summary = await archive.summary(name)
+            chosen = await to_change(archive, session, "delete {}")
+            name = chosen.session
             archive.require_free(name)
             if not yes:
-                confirm(f"Delete session {name} ({visible(summary.title or 'no title')}) with its log and kept bytes?")
+                title = visible(chosen.summary.title or "no title")
+                of = f" of {chosen.place}" if chosen.is_elsewhere else ""
+                await confirm(
+                    f"Delete session {name} ({title}){of} with its log and kept bytes?", "Nothing was deleted."
+                )
             await archive.delete(name)
             return name
 
-    typer.echo(f"Deleted {asyncio.run(work())}. The files in its folder are as they were.")
-
-
-def confirm(question: str) -> None:
-    """Ask; raise `Failure` for anything but yes, and where nobody can be asked."""
-    if not sys.stdin.isatty():
-        raise Failure(
-            2, "NOBODY_TO_ASK", f"{question} There is no terminal to answer at.", "Say --yes to do it unasked."
-        )
-    if not typer.confirm(question, default=False):
-        raise Failure(1, "NOT_DONE", "Nothing was done.")
+    typer.echo(f"Deleted {carry_out(work())}. The files in its folder are as they were.")
 
 
 def plain(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -12,9 +11,11 @@ import typer
 from rich.console import Console
 
 from redline.changes.codec import to_json
+from redline.cli.choice import Choice, to_change
 from redline.cli.config import load
 from redline.cli.house import folder_of, opened, require_turn
-from redline.cli.sessions import confirm
+from redline.cli.interrupts import carry_out
+from redline.cli.question import confirm
 from redline.files.local import LocalFiles
 from redline.sessions.gate import as_json as json_of
 from redline.surfaces.terminal.net import draw_net
@@ -24,7 +25,6 @@ from redline.tools.undo import undo as take_back
 
 if TYPE_CHECKING:
     from redline.gateway.archive import Archive
-    from redline.sessions.store import Summary
 
 
 def undo(
@@ -35,31 +35,33 @@ def undo(
 
     async def work() -> None:
         async with opened(config) as archive:
-            name = await archive.find(session)
-            summary = await archive.summary(name)
+            chosen = await to_change(archive, session, "undo {}")
             if turn is not None:
-                await require_turn(archive, name, turn)
-            await _undo(archive, summary, turn, file, yes=yes, dry_run=dry_run, as_json=as_json)
+                await require_turn(archive, chosen.session, turn)
+            await _undo(archive, chosen, turn, file, yes=yes, dry_run=dry_run, as_json=as_json)
 
-    asyncio.run(work())
+    carry_out(work())
 
 
 async def _undo(
-    archive: Archive, summary: Summary, turn: int | None, file: str | None, *, yes: bool, dry_run: bool, as_json: bool
+    archive: Archive, chosen: Choice, turn: int | None, file: str | None, *, yes: bool, dry_run: bool, as_json: bool
 ) -> None:
+    summary = chosen.summary
     workspace = folder_of(Path(summary.workspace))
     files = LocalFiles([workspace])
     with await archive.resume(summary.session, files) as opened_session:
         log, store, redactor = opened_session.log, opened_session.store, opened_session.redactor
         plan = await plan_undo(log, store, files, redactor, turn=turn, path=file)
         if not as_json:
-            _show(plan, summary)
+            _show(plan, chosen)
         if dry_run:
             if as_json:
                 typer.echo(json.dumps(_as_json(plan), indent=2))
             return
         if not yes:
-            confirm(f"Take {'this' if len(plan.changes) == 1 else f'these {len(plan.changes)}'} back?")
+            what = "this" if len(plan.changes) == 1 else f"these {len(plan.changes)}"
+            where = f" in {chosen.place}" if chosen.is_elsewhere else ""
+            await confirm(f"Take {what} back{where}?", "Nothing was taken back.")
         done = await take_back(log, store, files, redactor, plan=plan)
     if as_json:
         typer.echo(json.dumps({**_as_json(done), "turn": done.turn}, indent=2))
@@ -67,13 +69,13 @@ async def _undo(
         typer.echo(f"Taken back. The way back: redline undo {summary.session} --turn {done.turn}")
 
 
-def _show(plan: UndoPlan, summary: Summary) -> None:
+def _show(plan: UndoPlan, chosen: Choice) -> None:
     console = Console(file=sys.stdout)
     draw_net(
         console,
         plan.changes,
-        workspace=summary.workspace,
-        session=summary.session,
+        workspace=chosen.summary.workspace,
+        session=chosen.session,
         applied=False,
         status="would be taken back",
     )

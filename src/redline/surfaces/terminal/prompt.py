@@ -30,11 +30,13 @@ _SESSION = ("s", "session")
 _NO = ("n", "no", "")
 
 
-def draw_request(sheet: Sheet, request: PermissionRequest, setting: Setting) -> None:
+def draw_request(sheet: Sheet, request: PermissionRequest, setting: Setting, *, names_folder: bool = False) -> None:
     """Everything but the last line, which `question` gives."""
     setting = Setting(setting.workspace, setting.session, whole=True)
     frame = sheet.frame(solid=True)
     frame.head(Text("May this be done? ", style=STRONG).append_text(_title(request)))
+    if names_folder:
+        frame.note(Text(f"In {visible(setting.workspace)}", style=STRONG))
     if request.note:
         frame.note(Text(f"{sheet.glyphs.warning} {visible_prose(request.note)}", style=STRONG))
     _command(frame, request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import sys
 from typing import TYPE_CHECKING, TextIO
 
@@ -22,7 +23,7 @@ from redline.transcript.rows import AgentRow, AnyRow, SessionState, ToolRow
 from redline.views import TerminalCall
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from rich.console import Console, RenderableType
@@ -30,8 +31,13 @@ if TYPE_CHECKING:
     from redline.tools.permission import PermissionOutcome, PermissionRequest
 
 
+_GONE = frozenset((errno.EIO, errno.ENXIO, errno.EBADF, errno.EPIPE))
+"""How writing to a terminal fails that was closed, or whose line was cut."""
+
+
 class TerminalSurface:
-    """One terminal. Text that a model writes appears line by line; everything else once it is settled."""
+    """One terminal. Text that a model writes appears line by line; everything else once it is settled. One that goes
+    away ends the drawing, which is no fault: nobody is left to be shown anything."""
 
     name = "terminal"
     shows_changes = True
@@ -43,19 +49,22 @@ class TerminalSurface:
         workspace: Path | str,
         ask: bool = True,
         whole: bool = False,
+        names_folder: bool = False,
         stdin: TextIO | None = None,
     ) -> None:
-        """`ask`: questions may be put to whoever sits there. `whole`: nothing is folded. `stdin`: where answers come
-        from (the process's own)."""
+        """`ask`: questions may be put to whoever sits there. `whole`: nothing is folded. `names_folder`:
+        questions say which folder it is about. `stdin`: where answers come from (the process's own)."""
         self._console = console
         self._workspace = str(workspace)
         self._may_ask = ask
         self._whole = whole
+        self._names_folder = names_folder
         self._stdin = stdin if stdin is not None else sys.stdin
         self._order = InOrder()
         self._working = Working(console)
         self._one_question = asyncio.Lock()
         self._asking = False
+        self._gone = False
         self._state = SessionState(session="")
         self._streamed: dict[str, str] = {}
         """By row: the text that was streamed so far."""
@@ -74,18 +83,16 @@ class TerminalSurface:
         self._draw(writing=kind)
 
     async def ask(self, request: PermissionRequest) -> PermissionOutcome | None:
-        if not self._may_ask or not self._console.is_terminal or not _is_terminal(self._stdin):
+        if not self._may_ask or self._gone or not self._console.is_terminal or not _is_terminal(self._stdin):
             return None
         async with self._one_question:
             self._asking = True
-            self._working.stop()
             try:
+                self._working.stop()
                 return await self._ask(request)
-            except KeyboardInterrupt:
-                self._console.print()
-                return "cancelled"
             except asyncio.CancelledError:
-                self._console.print()
+                with contextlib.suppress(OSError):
+                    self._console.print()
                 raise
             except OSError:
                 return None
@@ -95,13 +102,26 @@ class TerminalSurface:
 
     def close(self) -> None:
         """Take the working line away; what was drawn stays."""
-        self._working.stop()
+        with self._unless_gone():
+            self._working.stop()
 
     # Drawing.
 
     def _draw(self, writing: str = "") -> None:
-        if self._asking:
-            return
+        if not self._asking and not self._gone:
+            with self._unless_gone():
+                self._draw_ready(writing)
+
+    @contextlib.contextmanager
+    def _unless_gone(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in _GONE:
+                raise
+            self._gone = True
+
+    def _draw_ready(self, writing: str) -> None:
         for row in self._order.ready():
             if isinstance(row, AgentRow):
                 self._finish_text(row)
@@ -160,7 +180,9 @@ class TerminalSurface:
 
     async def _ask(self, request: PermissionRequest) -> PermissionOutcome:
         setting = Setting(self._workspace, self._state.session, whole=True)
-        request_view = Drawing(lambda sheet: prompt.draw_request(sheet, request, setting))
+        request_view = Drawing(
+            lambda sheet: prompt.draw_request(sheet, request, setting, names_folder=self._names_folder)
+        )
         self._print(request_view)
         bottom = glyphs(self._console.options).bottom
         while True:
