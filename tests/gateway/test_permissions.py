@@ -250,12 +250,18 @@ async def _restart(place: Parlour) -> None:
     assert [event.data["outcome"] for event in answers] == ["allow_session", "allow_once", "reject"]
 
 
-@pytest.mark.parametrize("after", [b"", b"a\n"], ids=["emptied", "cut"])
-async def test_no_rule_allows_what_empties_a_file_or_cuts_it(log: Log, tmp_path: Path, after: bytes) -> None:
+@pytest.mark.parametrize(
+    ("after", "old"),
+    [(b"", None), (b"a\n", None), (None, None), (b"a\n", "b")],
+    ids=["emptied", "cut", "deleted", "moved"],
+)
+async def test_no_rule_allows_what_deletes_or_empties_a_file_or_cuts_it(
+    log: Log, tmp_path: Path, after: bytes | None, old: str | None
+) -> None:
     """Whoever asks, and whether or not it says that a person should answer."""
     screen = Screen(answer="allow_session")
     permissions = made(log, tmp_path, screen, approval="edits")
-    cut = asked_for(tmp_path / "a", changes=[describe(str(tmp_path / "a"), b"a\n" * 100, after)])
+    cut = asked_for(tmp_path / "a", changes=[describe(str(tmp_path / "a"), b"a\n" * 100, after, old_path=old)])
     assert await permissions(cut) == "allow_once"
     screen.answer = "reject"
     assert await permissions(cut) == "reject"

@@ -55,7 +55,7 @@ class Config(BaseModel):
     approval: Literal["ask", "edits", "all"] = Field(
         "ask",
         description="ask: before every change and command; edits: changes inside the workspace need no question, but "
-        "commands do, and so does emptying a file or cutting most of it; all: nothing is asked.",
+        "commands do, and so does deleting or emptying a file or cutting most of it; all: nothing is asked.",
     )
     max_steps: int = Field(100, ge=1, description="Model requests in one turn before it is stopped.")
     file_limit: int = Field(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from redline.changes.codec import to_json
-from redline.tools.proposal import cautions
+from redline.tools.proposal import is_for_a_person
 
 if TYPE_CHECKING:
     from redline.gateway.audience import Audience
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Approval = Literal["ask", "edits", "all"]
 """`ask`: before every change and command. `edits`: changes of files inside the workspace need no question; commands do,
-and so does what empties a file or cuts most of it away. `all`: nothing is asked."""
+and so does what deletes or empties a file or cuts most of it away. `all`: nothing is asked."""
 
 Subject = tuple[str, str]
 """A tool, and the real path or the exact command that a permission is bound to."""
@@ -203,12 +203,12 @@ async def _after(asking: Sequence[asyncio.Task[None]], waiting: _Open) -> None:
 
 
 def _offered(request: PermissionRequest) -> PermissionRequest:
-    """The request as it may be asked: what cannot be seen whole, empties a file or cuts most of it away, or cannot be
-    named, is allowed once at most, and by a person."""
+    """The request as it may be asked: what cannot be seen whole, deletes or empties a file or cuts most of it away, or
+    cannot be named, is allowed once at most, and by a person."""
     unseen = bool(request.paths) and not request.changes
     command = (request.arguments or {}).get("command")
     nameless = not request.paths and not isinstance(command, str)
-    alarming = any(caution for change in request.changes for caution in cautions(change))
+    alarming = any(is_for_a_person(change) for change in request.changes)
     plain = request.allow_session and not (unseen or nameless or alarming)
     return replace(request, allow_session=plain)
 

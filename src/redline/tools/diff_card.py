@@ -96,7 +96,8 @@ def note_of(changes: Sequence[FileChange], links: object = None) -> str | None:
 def large_cut(change: FileChange) -> str | None:
     """A change that empties a file or leaves less than half of it: how a placeholder that stands for real code, or an
     empty text, shows itself before anybody reads the hunks. None for every other change."""
-    if change.operation != "modify" or change.before is None or change.after is None or change.before.size == 0:
+    rewrites = change.operation in ("modify", "move")
+    if not rewrites or change.before is None or change.after is None or change.before.size == 0:
         return None
     counts = f"−{change.removed} +{change.added}" if change.removed or change.added else ""
     if change.after.size == 0:

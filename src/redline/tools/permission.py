@@ -27,7 +27,7 @@ class PermissionRequest:
     """Why there is no preview, or that the file changed since the last answer."""
     allow_session: bool = True
     """False: only a person may say yes, and only for once: a rule "for the session" neither is offered nor answers. So
-    it is for every change with `proposal.cautions`, too, whatever is said here."""
+    it is for every change that `proposal.is_for_a_person`, too, whatever is said here."""
 
 
 class Permission(Protocol):

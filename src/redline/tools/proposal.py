@@ -169,6 +169,11 @@ def cautions(change: FileChange) -> Iterator[str]:
         yield f"The change of {change.path} is larger than what the log keeps of one."
 
 
+def is_for_a_person(change: FileChange) -> bool:
+    """No rule may allow it: for what `cautions` say, or because it deletes a file, of which its card says enough."""
+    return change.operation == "delete" or any(cautions(change))
+
+
 def needs_a_person(proposals: Sequence[Proposal]) -> bool:
     """True where a rule must not answer, for what the `cautions` say or because its bytes cannot be kept."""
     return any(proposal.notes for proposal in proposals)

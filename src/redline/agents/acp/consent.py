@@ -103,7 +103,7 @@ _NO = {
     "reject": "The user did not allow this.",
     "cancelled": "The user withdrew the question whether this is allowed.",
     "unavailable": "Nobody was there to allow this. --approval edits allows changes inside the workspace, but for what "
-    "empties a file or cuts most of it away.",
+    "deletes or empties a file or cuts most of it away.",
 }
 
 

@@ -16,7 +16,7 @@ APPROVALS: Mapping[str, tuple[str, str]] = {
     "ask": ("Ask", "Asks before every change and every command."),
     "edits": (
         "Edit freely",
-        "Changes files of the workspace unasked; asks before commands, and before a file is emptied or cut.",
+        "Changes files of the workspace unasked; asks before commands, and before a file is deleted, emptied or cut.",
     ),
     "all": ("Ask nothing", "Changes files and runs commands unasked."),
 }
