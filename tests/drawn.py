@@ -27,11 +27,13 @@ def written(of: Console) -> str:
     return of.file.getvalue()
 
 
-def draw(rows: AnyRow | Iterable[AnyRow], width: int = 80, *, whole: bool = False, **more: Any) -> str:
+def draw(
+    rows: AnyRow | Iterable[AnyRow], width: int = 80, *, whole: bool = False, workspace: str = "/w", **more: Any
+) -> str:
     """With escape codes."""
     target = console(width, **more)
     for row in [rows] if not isinstance(rows, Iterable) else rows:
-        view = render_row(row, workspace="/w", session="s1", whole=whole)
+        view = render_row(row, workspace=workspace, session="s1", whole=whole)
         target.print(view, highlight=False, crop=False, overflow="ignore")
     return written(target)
 

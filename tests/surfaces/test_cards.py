@@ -15,7 +15,7 @@ from rich.cells import cell_len
 
 from drawn import SGR, draw, plain
 from eventmaker import Log, change
-from redline.changes.compare import without_basis
+from redline.changes.compare import describe, without_basis
 from redline.changes.record import FileChange, Hunk
 from redline.changes.shorten import shortened
 from redline.tools.builtin import builtin_toolset
@@ -62,6 +62,22 @@ class TestChange:
             assert fact in text
         assert "- <U+FEFF>a^M" in text
         assert "\\ no newline at the end of the file" in text
+
+    def test_a_bom_is_no_reason_to_warn_however_many_lines_changed(self) -> None:
+        text = shown(card(change("a", b"\xef\xbb\xbfa\nb\nc\n", b"\xef\xbb\xbfA\nB\nC\n")))
+        assert "▲" not in text
+        assert "U+FEFF" not in text
+
+    def test_what_looks_like_a_bom_in_another_line_is_shown_and_warned_of(self) -> None:
+        for after in (b"\xef\xbb\xbfA\n\xef\xbb\xbfB\n", b"\xef\xbb\xbfA\n\xef\xbb\xbfa\nb\n"):
+            text = shown(card(change("a", b"\xef\xbb\xbfa\nb\n", after)))
+            assert text.count("<U+FEFF>") == 1
+            assert ("▲ Holds invisible characters" in text) == (b"B" in after)
+
+    def test_a_name_that_is_not_shown_is_no_reason_to_warn(self) -> None:
+        made = describe("/w\x1b/a", None, b"1\n")
+        assert "▲" not in shown(card(made), workspace="/w\x1b")
+        assert "▲ Holds control characters" in shown(card(made), workspace="/v")
 
     def test_carriage_returns_of_a_crlf_file_are_said_once(self) -> None:
         text = shown(card(change("a", b"a\r\nb\r\n", b"a\r\nc\r\n")))

@@ -12,7 +12,7 @@ from redline.transcript.rows import NetTotal
 from redline.views import GenericCall, TerminalCall, TerminalResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from redline.changes.record import Fact, FileChange, Hunk, Operation
     from redline.transcript.rows import FoundRow, ToolRow, ToolStatus, TurnEndRow
@@ -234,18 +234,24 @@ def without_hunks(change: FileChange) -> str:
     return ""
 
 
-def hidden(change: FileChange) -> frozenset[str]:
-    """The kinds of hidden characters in the paths and in the lines that the change touches. A BOM is no reason to
-    warn: the card's head names it."""
-    found = hidden_kinds(change.path) | (hidden_kinds(change.old_path) if change.old_path else frozenset())
+def hidden(change: FileChange, path: Callable[[str], str]) -> frozenset[str]:
+    """The kinds of hidden characters in the paths, as `path` shows them, and in the lines that the change touches. A
+    BOM is no reason to warn: the card's head names it."""
+    paths = [path(one) for one in (change.path, change.old_path) if one is not None]
+    found = frozenset[str]().union(*map(hidden_kinds, paths))
     for hunk in change.hunks:
+        first = first_lines(hunk)
         for at, line in enumerate(hunk.lines):
             if line[0] != " ":
                 text = line[1:]
-                found |= hidden_kinds(text.removeprefix("\ufeff") if at < 2 and is_first(hunk) else text)
+                found |= hidden_kinds(text.removeprefix("\ufeff") if at in first else text)
     return found
 
 
-def is_first(hunk: Hunk) -> bool:
-    """It holds the file's first line."""
-    return hunk.old_start <= 1 and hunk.new_start <= 1
+def first_lines(hunk: Hunk) -> frozenset[int]:
+    """Where in the hunk the file's first line stands, before and after: the only ones that a BOM may begin."""
+    if hunk.old_start > 1 or hunk.new_start > 1:
+        return frozenset()
+    old, new = (next((at for at, line in enumerate(hunk.lines) if line[0] != sign), -1) for sign in "+-")
+    # A line of both sides that is the first of one only holds no BOM on the other.
+    return frozenset(at for at in (old, new) if at >= 0 and (old == new or hunk.lines[at][0] != " "))

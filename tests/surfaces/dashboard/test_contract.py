@@ -105,6 +105,8 @@ def test_hidden_characters_are_named_on_the_change() -> None:
     hunk = Hunk(1, 0, 1, 1, ("+if admin\u202e:",))
     shown = shown_change(PLACE, FileChange("/w/a\u200b.py", "modify", (hunk,), 1, 0))
     assert shown.hidden == ["bidirectional", "invisible"]
+    within = shown_change(Place("s1", "/w\u202e"), FileChange("/w\u202e/a.py", "modify", (), 1, 0))
+    assert within.hidden == []
 
 
 def test_a_row_of_very_many_changes_stays_small_and_loses_none() -> None:

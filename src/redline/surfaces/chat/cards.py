@@ -70,7 +70,7 @@ def head(change: FileChange, setting: Setting, word: str, status: str = "") -> s
 
 def whole(change: FileChange, setting: Setting, said: str) -> list[Part]:
     """Head and every line that the log holds."""
-    return [*warning(change), *_lines(change, setting, said)]
+    return [*warning(setting, change), *_lines(change, setting, said)]
 
 
 def bounded(change: FileChange, setting: Setting, said: str, room: int, remark: str = "") -> tuple[list[Part], int]:
@@ -86,7 +86,7 @@ def bounded(change: FileChange, setting: Setting, said: str, room: int, remark: 
     # No word of a file: the chat may refuse it, which is then said below in its place.
     held = "; the log keeps a part of it only" if change.truncated else ""
     summary = Text(f"{count(change)}, too long for a message{held}.", "quiet")
-    return [*warning(change), Text(said, "strong"), summary, diff_file([change], setting, remark)], 0
+    return [*warning(setting, change), Text(said, "strong"), summary, diff_file([change], setting, remark)], 0
 
 
 def several(changes: Sequence[FileChange], setting: Setting, said: Mapping[Operation, str]) -> Iterator[Part]:
@@ -96,7 +96,7 @@ def several(changes: Sequence[FileChange], setting: Setting, said: Mapping[Opera
     room = setting.turn_limit
     for number, change in enumerate(changes):
         if room <= 0 and number >= HEAD_LIMIT:
-            yield from warning(*changes[number:])
+            yield from warning(setting, *changes[number:])
             yield Text(f"And {len(changes) - number} more, too many for messages.", "strong")
             yield diff_file(changes[number:], full)
             return
@@ -172,8 +172,8 @@ def _lines(change: FileChange, setting: Setting, said: str) -> Iterator[Part]:
             yield Text(reason, "quiet")
 
 
-def warning(*changes: FileChange) -> Iterator[Part]:
+def warning(setting: Setting, *changes: FileChange) -> Iterator[Part]:
     """Of characters that a reader does not see."""
-    kinds = {kind for change in changes for kind in words.hidden(change)}
+    kinds = {kind for change in changes for kind in words.hidden(change, setting.path)}
     if kinds:
         yield Text(f"▲ Holds {', '.join(sorted(kinds))} characters; they are shown as marks.", "strong")

@@ -108,7 +108,7 @@ def draw_lines(
     explain: bool = True,
 ) -> None:
     """The lines of a change inside its frame, with the warnings that they need. `explain`: say why there are none."""
-    _warn(frame, change, glyphs)
+    _warn(frame, change, setting, glyphs)
     if not change.hunks:
         if explain:
             _without_hunks(frame, change)
@@ -138,8 +138,8 @@ def _without_hunks(frame: Frame, change: FileChange) -> None:
         frame.note(Text(said, style=QUIET))
 
 
-def _warn(frame: Frame, change: FileChange, glyphs: Glyphs) -> None:
-    kinds = words.hidden(change)
+def _warn(frame: Frame, change: FileChange, setting: Setting, glyphs: Glyphs) -> None:
+    kinds = words.hidden(change, setting.path)
     if kinds:
         named = ", ".join(sorted(kinds))
         frame.note(Text(f"{glyphs.warning} Holds {named} characters; they are shown as marks.", style=STRONG))

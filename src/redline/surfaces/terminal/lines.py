@@ -85,8 +85,9 @@ def _hides_bom(change: FileChange) -> bool:
 
 def _hunk(change: FileChange, hunk: Hunk, *, hide_return: bool, whole: bool) -> Iterator[Item]:
     texts = [line[1:].removesuffix("\r") if hide_return else line[1:] for line in hunk.lines]
-    if words.is_first(hunk) and _hides_bom(change):
-        texts = [text.removeprefix("\ufeff") for text in texts]
+    if _hides_bom(change):
+        first = words.first_lines(hunk)
+        texts = [text.removeprefix("\ufeff") if at in first else text for at, text in enumerate(texts)]
     signs = "".join(line[0] for line in hunk.lines)
     partners = _partners(signs)
     old, new = hunk.old_start, hunk.new_start
