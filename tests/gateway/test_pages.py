@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import tempfile
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +21,12 @@ from redline.gateway.pages import Pages
 from redline.gateway.room import Room
 from redline.gateway.roster import GatewayError
 from redline.sessions.events import Event
+from redline.sessions.sqlite import SqliteStore
+from redline.sessions.store import Damaged
 from redline.tools.builtin import builtin_toolset
 from redline.transcript.fold import Transcript
 from redline.transcript.fold import rows as fold
+from redline.transcript.rows import OtherRow
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -218,3 +223,36 @@ def test_a_part_of_a_long_turn_has_the_rows_of_the_whole(
     assert bare(shown) == bare([row for row in expected if row.seq >= start])
     assert bare(before) == bare([row for row in expected if row.seq < start])
     assert bare([row for row in single if row is not None]) == bare(expected)
+
+
+async def test_a_damaged_page_of_the_file_costs_the_rows_on_it_and_the_session_opens(
+    lived: tuple[Parlour, str], tmp_path: Path
+) -> None:
+    made, session = lived
+    file = made.archive.data / "sessions.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    content, copy = file.read_bytes(), tmp_path / "copy" / "sessions.db"
+    copy.parent.mkdir()
+    events = await made.archive.store.tail(session)
+    noticed = 0
+    for page in range(1, len(content) // 4096):
+        copy.write_bytes(content[: page * 4096] + b"\xff" * 4096 + content[(page + 1) * 4096 :])
+        store = SqliteStore.open(copy)
+        pages = Pages(store, session, builtin_toolset().by_name)
+        transcript, start = await pages.tail()
+        before = await pages.before(events + 1, 10_000, events)
+        landed = await pages.landed(None)
+        assert start == 1, page
+        damaged = [one.seq for one in await store.read(session) if isinstance(one, Damaged)]
+        if damaged:
+            noticed += 1
+            for rows in (transcript.rows, before):
+                assert {row.seq for row in rows if isinstance(row, OtherRow) and row.why == "damaged"} == set(
+                    damaged
+                ), page
+        else:
+            assert before == await whole(made, session), page
+            assert len(landed) == len(await Pages(made.archive.store, session, {}).landed(None)), page
+        await store.close()
+    assert noticed > 3

@@ -100,12 +100,15 @@ class TestDamage:
     async def test_the_damaged_row_of_a_session_hides_no_other(self, store: Store, file: Path) -> None:
         await store.append([event("t", 1)], durable=True)
         _change(file, "UPDATE sessions SET title = x'00', turns = 'many', last_seq = 'x' WHERE session = 's'")
-        assert [summary.session for summary in await store.sessions()] == ["t"]
-        assert await store.summary("s") is None
+        told, other = await store.sessions()
+        assert (told.session, other.session) == ("s", "t")
+        assert "damaged" in told.title
+        assert await store.summary("s") == told
+        assert [(item.seq, type(item)) for item in await store.read("s")] == [(seq, Event) for seq in range(1, 101)]
         with pytest.raises(StoreError) as refused:
-            await store.read("s")
+            await store.append([event("s", 101)], durable=False)
         assert refused.value.code == "CORRUPT"
-        assert len(await store.read("t")) == 1
+        assert "redline show s" in refused.value.remedy
 
     async def test_an_enormous_row_is_passed_over(self, store: Store, file: Path) -> None:
         """Public reports: P169."""

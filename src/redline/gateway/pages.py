@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from redline.gateway.long_turns import LONG_TURN, LongTurn
 from redline.gateway.roster import GatewayError
+from redline.sessions.events import Event
 from redline.transcript.fold import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redline.changes.record import FileChange
-    from redline.sessions.events import Event
     from redline.sessions.sqlite import SqliteStore
     from redline.sessions.store import Damaged
     from redline.transcript.presenters import Presenters
@@ -62,7 +62,8 @@ class Pages:
             following = start
             start, _ = await store.turn_bounds(session, start - 1)
         transcript = Transcript(session, self._present)
-        await _fed(transcript, await store.of_types(session, _FACTS, before=start))
+        facts = await store.of_types(session, _FACTS, before=start)
+        await _fed(transcript, [one for one in facts if isinstance(one, Event)])  # the others have rows of their own
         after = start - 1
         if following - start > LONG_TURN:
             turn = await self._outlined(start, following)

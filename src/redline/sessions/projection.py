@@ -37,6 +37,16 @@ class Projection:
     intents: list[tuple[int, int, str] | tuple[int, str]] = field(default_factory=list)
     """In order: (seq, turn, call) opens one, (turn, call) closes all of that call."""
 
+    def left_open(self) -> list[int]:
+        """The `seq` of the intents that no later event closes."""
+        opened: dict[int, tuple[int, str]] = {}
+        for step in self.intents:
+            if len(step) == 3:
+                opened[step[0]] = step[1:]
+            else:
+                opened = {seq: call for seq, call in opened.items() if call != step}
+        return list(opened)
+
 
 def project(events: Sequence[Event]) -> Projection | None:
     """None: nothing but the session's end and the time of its last use moves, as with most events.

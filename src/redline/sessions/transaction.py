@@ -7,11 +7,12 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, groupby, repeat
 
 from redline.sessions.projection import Projection
+from redline.sessions.salvage import is_damage, unless_damaged
 from redline.sessions.schema import require_known
 from redline.sessions.store import StoreError
 
@@ -65,6 +66,16 @@ class Transactions:
         `at_once`: wait for nobody, neither another process nor the disk; it fails instead, and what takes long is left
         to the next commit.
         """
+        try:
+            return self._append(appends, at_once=at_once)
+        except sqlite3.DatabaseError as error:
+            # Looked into outside of a transaction: one that has met a damaged page takes nothing any more.
+            spared = [self._without_damaged(append) for append in appends] if is_damage(error) else appends
+            if all(one is given for one, given in zip(spared, appends, strict=True)):
+                raise
+        return self._append(spared, at_once=at_once)
+
+    def _append(self, appends: list[Append], *, at_once: bool) -> list[StoreError | None]:
         durable = any(append.durable for append in appends)
         self._begin(durable=durable, at_once=at_once)
         try:
@@ -151,6 +162,30 @@ class Transactions:
                 self.connection.execute(statement, (append.session, *step))
         return True
 
+    def _without_damaged(self, append: Append) -> Append:
+        """The same without what would go into damaged pages of the tables that are kept for speed: a reader meets the
+        same pages, and asks the events instead."""
+        of = append.projection
+        if of is None:
+            return append
+        turns = [(turn, seq) for turn, seq in of.turn_starts if self._can_read(_A_TURN, append.session, turn)]
+        intents = [
+            step
+            for step in of.intents
+            if (self._can_read(_AN_INTENT, append.session, step[0]) if len(step) == 3 else True)
+            and self._can_read(_INTENTS, append.session)
+        ]
+        if (len(turns), len(intents)) == (len(of.turn_starts), len(of.intents)):
+            return append
+        _log.warning("the log goes on without rows of session %s whose pages are damaged", append.session)
+        return replace(append, projection=replace(of, turn_starts=turns, intents=intents))
+
+    def _can_read(self, query: str, *values: object) -> bool:
+        with unless_damaged():
+            self.connection.execute(query, values).fetchall()
+            return True
+        return False
+
     def _insert(self, rows: list[EncodedRow]) -> None:
         """In steps of so many at once, because a statement of many rows costs less than the same one run for each."""
         for start in range(0, len(rows), _AT_ONCE):
@@ -164,6 +199,12 @@ class Transactions:
                 "NO_SESSION",
                 f"There is no session {append.session} to go on with; it may have been deleted.",
                 "Start a new session.",
+            )
+        if type(found[0]) is not int:
+            return StoreError(
+                "CORRUPT",
+                f"The row of session {append.session} in the list of sessions is damaged. Nothing of this was written.",
+                f"Start a new session; `redline show {append.session}` still draws this one.",
             )
         return StoreError(
             "SECOND_WRITER",
@@ -196,6 +237,9 @@ _UPDATE_SESSION = (
 _MOVE_TAIL = "UPDATE sessions SET last_seq = ?, updated_at = ? WHERE session = ? AND last_seq = ?"
 _INSERT_TURN = "INSERT OR IGNORE INTO turns (session, turn, seq) VALUES (?, ?, ?)"
 _OPEN_INTENT = "INSERT INTO open_intents (session, seq, turn, call) VALUES (?, ?, ?, ?)"
+_A_TURN = "SELECT 1 FROM turns WHERE session = ? AND turn = ?"
+_AN_INTENT = "SELECT 1 FROM open_intents WHERE session = ? AND seq = ?"
+_INTENTS = "SELECT 1 FROM open_intents WHERE session = ?"
 _CLOSE_INTENTS = "DELETE FROM open_intents WHERE session = ? AND turn = ? AND call = ?"
 
 
