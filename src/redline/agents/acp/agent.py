@@ -109,6 +109,7 @@ class AcpAgent:
     async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:
         """Work through one turn. `Agent.prompt` says what is promised."""
         self.fault = None
+        await self._client.end_speech()  # what was said after the last turn
         starts = not self._is_running
         if starts:
             await self._look_before_start()
@@ -149,6 +150,12 @@ class AcpAgent:
         """End the agent with everything that it started, and tell what came of that."""
         await self._hear_out()
         await self._drop()
+        try:
+            await self._client.end_speech()  # what was said after the last turn
+        finally:
+            await self._look_no_more()
+
+    async def _look_no_more(self) -> None:
         with suppress(StoreError, GateError, BytesError, OSError):  # the turns are closed, whatever is missing here
             await self._watch.up_to_date()
         if self._taking_up is not None:

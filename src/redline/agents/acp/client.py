@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from redline.agents.acp.normalise import CallSaid, Other, Plan, Said, State, Text, Usage, said, with_envelope
+from redline.agents.acp.speech import Speech
 from redline.agents.acp.terminals import command_line
 from redline.protocol.adapter import permission_answer
 from redline.protocol.connection import METHOD_NOT_FOUND, RpcError
@@ -24,14 +25,11 @@ if TYPE_CHECKING:
     from redline.agents.acp.texts import Texts
     from redline.agents.acp.watch import Watch
     from redline.sessions.log import SessionLog
-    from redline.sessions.stream import TextStream
 
 _FAULTS_TOLD = 20
 """Of what could not be read, so many are told one by one."""
 _FLOOD = 10_000
 """Updates of unknown kinds that are kept of one turn."""
-_LONG = 1 << 20
-"""Characters of a message that are taken at once, so that an event has room for them."""
 
 
 class Beyond(Protocol):
@@ -75,12 +73,7 @@ class Client:
         self._texts = texts
         self._terminals = terminals
         self._bulk = bulk
-        self._speech: TextStream | None = None
-        self._speaking = asyncio.Lock()
-        """A turn may come to its end while something is still being said."""
-        self._kind: Literal["agent", "thought"] = "agent"
-        self._message: str | None = None
-        self._messages = 0
+        self._speech = Speech(log, bulk, calls)
         self._faults = 0
         self._unknown: Counter[str] = Counter()
         self.usage: Usage | None = None
@@ -120,7 +113,7 @@ class Client:
 
     async def _hear(self, heard: Text | CallSaid | Plan | Usage | Other) -> None:
         if isinstance(heard, Text):
-            await self._say(heard)
+            await self._speech.say(heard)
             return
         if isinstance(heard, Usage):
             self.usage = heard
@@ -175,7 +168,6 @@ class Client:
     # Turns.
 
     def begin(self) -> None:
-        self._messages = 0
         self.usage = None
         self.listening = True
 
@@ -194,13 +186,7 @@ class Client:
 
     async def end_speech(self) -> None:
         """Commit what was being said."""
-        async with self._speaking:
-            await self._fall_silent()
-
-    async def _fall_silent(self) -> None:
-        speech, self._speech = self._speech, None
-        if speech is not None:
-            await speech.close()
+        await self._speech.end()
 
     def withdraw(self) -> None:
         """The turn is being stopped: no question of the agent waits for an answer any more."""
@@ -276,23 +262,6 @@ class Client:
             if not isinstance(data, dict) or "omitted" in data or "turn" in data or "update" in data:
                 data = {"update": data}
             await self._log.append("agent/update", {**data, "turn": self._calls.turn})
-
-    async def _say(self, heard: Text) -> None:
-        if not heard.text:
-            return
-        meta = None if heard.meta is None else await self._bulk.slim(heard.meta)
-        async with self._speaking:
-            new = self._kind != heard.kind or (heard.message and heard.message != self._message)
-            if self._speech is None or new or heard.alone:
-                await self._fall_silent()
-                self._messages += 1
-                self._kind, self._message = heard.kind, heard.message
-                type_ = "assistant/message" if heard.kind == "agent" else "assistant/thought"
-                self._speech = self._log.text(type_, self._calls.turn, f"{self._log.seq}.{self._messages}")
-            for start in range(0, len(heard.text), _LONG):
-                await self._speech.write(heard.text[start : start + _LONG], meta)
-            if heard.alone or not self._calls.running:
-                await self._fall_silent()
 
     async def take_state(self, heard: State) -> None:
         data = as_json(heard.data)
