@@ -157,6 +157,99 @@ def test_what_does_not_say_the_whole_change_yields_none(name: str, arguments: An
     assert from_arguments(name, arguments) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "arguments"),
+    [
+        # Two names that are no two places of a file.
+        ("git_log", None, {"from": "main", "to": "dev"}),
+        ("git_log", "read", {"from": "main", "to": "dev"}),
+        ("translate", "other", {"from": "en", "to": "fr", "text": "x"}),
+        ("email", None, {"file": "x.txt", "content": "hello", "from": "me", "to": "bob"}),
+        ("edit", "edit", {"path": "/w/a", "from": "foo", "to": "bar"}),
+        ("replace_in_file", None, {"path": "/w/a", "source": "a", "destination": "b"}),
+        ("rename_symbol", "edit", {"path": "/w/a", "old": "f", "new": "g"}),
+        ("rename_branch", None, {"from": "x", "to": "y"}),
+        ("move_lines", None, {"path": "/w/a", "from": "1", "to": "5"}),
+        ("", None, {"source": "/w/a", "destination": "/w/b"}),
+        # A copy leaves the old file where it is.
+        ("copy_file", None, {"source": "/w/a", "destination": "/w/b"}),
+        ("Copy a to b", "move", {"source": "/w/a", "destination": "/w/b"}),
+        ("cp", "edit", {"src": "/w/a", "dst": "/w/b"}),
+        # What is removed is not the file.
+        ("remove_unused_imports", None, {"file_path": "/w/a.py"}),
+        ("removeUnusedImports", "edit", {"file_path": "/w/a.py"}),
+        ("remove_unused_imports", "delete", {"file_path": "/w/a.py"}),
+        ("Remove trailing whitespace", None, {"path": "/w/a"}),
+        ("Remove trailing whitespace from a.py", "edit", {"path": "/w/a.py"}),
+        ("delete_branch", None, {"path": "x"}),
+        ("git_remove_from_index", None, {"path": "/w/a"}),
+        ("delete_file", "execute", {"path": "/w/a"}),
+        # Pairs and contents of tools that look.
+        ("compare dates", None, {"path": "/w/a", "before": "2024-01-01", "after": "2024-02-01"}),
+        ("search_files", None, {"path": "/w", "before": "2", "after": "3"}),
+        ("log", None, {"path": "/w", "old": "v1", "new": "v2"}),
+        ("get_edit_history", None, {"path": "/w/a", "before": "2", "after": "3"}),
+        ("edit", "search", {"path": "/w/a", "old_string": "x", "new_string": "y"}),
+        ("run", "execute", {"path": "/w/a", "old": "x", "new": "y"}),
+        ("read_file", None, {"path": "/w/a", "content": "x"}),
+        ("view_file", "read", {"path": "/w/a", "content": "x"}),
+        ("grep", None, {"path": "/w", "content": "needle"}),
+        ("lint", None, {"file": "/w/a.py", "content": "print(1)\n"}),
+        ("add_comment", None, {"path": "/w/a.py", "line": 3, "content": "nice"}),
+        ("create_comment", "edit", {"path": "/w/a.py", "line": 3, "content": "nice"}),
+        ("git_show", None, {"patch": PATCH}),
+        ("review", None, PATCH),
+        # Text that is not in the file, or not all that changes there.
+        ("replace", "edit", {"path": "/w/a", "search": "a.*", "replace": "b", "regex": True}),
+        ("edit", "edit", {"path": "/w/a", "old_string": "a.*", "new_string": "b", "is_regex": True}),
+        ("edit", "edit", {"path": "/w/a", "old_string": "a.*", "new_string": "b", "mode": "regex"}),
+        ("replace_regex", None, {"path": "/w/a", "search": "a.*", "replace": "b"}),
+        ("edit", "edit", {"path": "/w/a", "edits": [{"old": "a", "new": "b"}], "useRegex": True}),
+        ("edit", "edit", {"path": "/w/a", "edits": [{"old": "a", "new": "b", "regex": True}]}),
+        ("replace_lines", "edit", {"path": "/w/a", "start_line": 1, "end_line": 3, "content": "x\n"}),
+        ("insert", "edit", {"path": "/w/a", "line": 1, "end_line": 3, "content": "x\n"}),
+        ("edit_file", "edit", {"path": "/w/a", "content": "# … as before\nx", "instructions": "add x"}),
+    ],
+)
+def test_a_shape_is_no_change_where_the_tool_is_not_said_to_make_one(
+    name: str, kind: str | None, arguments: Any
+) -> None:
+    assert from_arguments(name, arguments, kind) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "arguments", "said"),
+    [
+        (None, "move", {"source": "/w/a", "destination": "/w/b"}, ("move", "/w/b", 0, 0)),
+        ("mcp__fs__move_file", None, {"source": "/w/a", "destination": "/w/b"}, ("move", "/w/b", 0, 0)),
+        ("Move copy.py to b.py", None, {"source": "/w/copy.py", "destination": "/w/b.py"}, ("move", "/w/b.py", 0, 0)),
+        ("rename", "edit", {"from": "/w/a", "to": "/w/b"}, ("move", "/w/b", 0, 0)),
+        ("Delete `/w/comment`", None, {"path": "/w/comment"}, ("delete", "/w/comment", 0, 0)),
+        (None, "delete", {"path": "/w/a"}, ("delete", "/w/a", 0, 0)),
+        ("Deleting /w/x/a.py", "delete", {"path": "/w/x/a.py"}, ("delete", "/w/x/a.py", 0, 0)),
+        ("/w/view.py", "edit", {"path": "/w/view.py", "old": "x", "new": "y"}, ("modify", "/w/view.py", 1, 1)),
+        ("MultiEdit", None, {"path": "/w/a", "edits": [{"old": "x", "new": "y"}]}, ("modify", "/w/a", 1, 1)),
+        ("find_and_replace", None, {"path": "/w/a", "search": "x", "replace": "y"}, ("modify", "/w/a", 1, 1)),
+        ("StrReplaceFile", None, {"path": "/w/a", "old": "x", "new": "y"}, ("modify", "/w/a", 1, 1)),
+        (None, None, {"path": "/w/a", "old_string": "x", "new_string": "y"}, ("modify", "/w/a", 1, 1)),
+        ("x", "edit", {"path": "/w/a", "search": "x", "replace": "y", "regex": False}, ("modify", "/w/a", 1, 1)),
+        ("Writing to get.py", None, {"path": "/w/get.py", "content": "x\n"}, ("modify", "/w/get.py", 0, 1)),
+        ("append_file", None, {"path": "/w/a", "content": "x\n"}, ("modify", "/w/a", 0, 1)),
+        ("Creating a", "edit", {"path": "/w/a", "file_text": "x\n"}, ("add", "/w/a", 0, 1)),
+    ],
+)
+def test_the_name_or_the_kind_is_enough(
+    name: str | None, kind: str | None, arguments: Any, said: tuple[str, str, int, int]
+) -> None:
+    (change,) = from_arguments(name, arguments, kind)
+    assert told(change) == said
+
+
+def test_a_patch_that_quotes_an_envelope_is_a_patch() -> None:
+    patch = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n a\n+*** Begin Patch\n"
+    assert [told(change) for change in from_arguments("apply_patch", {"patch": patch})] == [("modify", "x", 0, 1)]
+
+
 KEYS = [
     "path",
     "file_path",
@@ -179,7 +272,11 @@ json_values = st.recursive(
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.sampled_from([None, "edit", "insert", "create", "delete"]), json_values)
-def test_no_argument_raises(name: str | None, arguments: Any) -> None:
-    for change in from_arguments(name, arguments):
+@given(
+    st.sampled_from([None, "edit", "insert", "create", "delete", "move", "é"]) | st.text(max_size=12),
+    json_values,
+    st.sampled_from([None, "edit", "move", "delete", "read", "execute", "other"]),
+)
+def test_no_argument_raises(name: str | None, arguments: Any, kind: str | None) -> None:
+    for change in from_arguments(name, arguments, kind):
         unified(change)

@@ -79,6 +79,28 @@ def test_each_block_is_read_by_its_kind() -> None:
 @pytest.mark.parametrize(
     "given_fields",
     [
+        {"title": "git log", "rawInput": {"from": "main", "to": "dev"}},
+        {"title": "git log", "kind": "execute", "rawInput": {"from": "main", "to": "dev"}},
+        {"title": "compare dates", "rawInput": {"path": "/w/a.py", "before": "2024-01-01", "after": "2024-02-01"}},
+        {
+            "title": "x",
+            "name": "copy_file",
+            "kind": "edit",
+            "rawInput": {"source": "/w/a.py", "destination": "/w/c.py"},
+        },
+        {"title": "Remove unused imports", "kind": "edit", "rawInput": {"file_path": "/w/a.py"}},
+        {"title": "edit", "kind": "read", "rawInput": {"path": "/w/a.py", "old_string": "x", "new_string": "y"}},
+    ],
+)
+def test_arguments_are_no_claim_of_a_change_where_name_and_kind_say_something_else(
+    given_fields: dict[str, Any],
+) -> None:
+    assert read(**given_fields).proposed == ()
+
+
+@pytest.mark.parametrize(
+    "given_fields",
+    [
         {"content": [D]},
         {"rawInput": {"path": "/w/a.py", "before": "x = 1", "after": "x = 2"}, "title": "edit · a.py"},
         {"rawInput": {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}},

@@ -85,7 +85,7 @@ def evidence(fields: Fields, workspace: str, diffs: Sequence[object] = ()) -> Ev
     given, text = fields.get("rawInput"), _words(content)
     command = _command(given)
     reading = from_blocks([*(content if has_diff(content) else diffs)])
-    proposed = list(reading.changes) or _from_words(name, fields, given, text, looks_only=kind in _LOOKING)
+    proposed = list(reading.changes) or _from_words(name, kind, fields, given, text)
     changes = tuple(_placed(change, workspace) for change in proposed)
     targets = {path for change in changes for path in (change.path, change.old_path) if path}
     mentioned = {absolute(path, workspace) for path in _mentioned(fields, given, text)}
@@ -141,20 +141,20 @@ def _command(given: object) -> str | None:
     return command
 
 
-def _from_words(name: str, fields: Fields, given: object, text: str, *, looks_only: bool) -> list[FileChange]:
+def _from_words(name: str, kind: Kind, fields: Fields, given: object, text: str) -> list[FileChange]:
     """Where no block is a diff: from the arguments, else from the side channels, else from JSON within the text."""
     tool = name or _line(fields.get("title")).partition(":")[0]
-    if changes := from_arguments(tool, given):
+    if changes := from_arguments(tool, given, kind):
         return changes
     output = fields.get("rawOutput")
-    if isinstance(output, Mapping) and not looks_only:  # some show the file that was read as a patch
+    if isinstance(output, Mapping) and kind not in _LOOKING:  # some show the file that was read as a patch
         for channel in (output, output.get("metadata"), output.get("details")):
             for key in _SIDE_CHANNELS:
                 value = channel.get(key) if isinstance(channel, Mapping) else None
                 if isinstance(value, str) and (changes := from_arguments(None, value)):
                     return changes
     inside = _json_within(text)
-    return from_arguments(tool, inside) if inside is not None else []
+    return from_arguments(tool, inside, kind) if inside is not None else []
 
 
 def _json_within(text: str) -> Any:
