@@ -488,3 +488,38 @@ async def test_what_is_undone_already_names_the_turn_that_undid_it(bench: Runner
     done = await back(bench)
     with pytest.raises(UndoRefused, match=f"undo turn {done.turn}, which undid it"):
         await plan(bench, path="a.txt")
+
+
+async def test_a_refusal_names_every_file_in_the_way_and_says_what_can_be_had(bench: RunnerBench) -> None:
+    await turn(bench, 1, *(("write", {"path": f"{number}.txt", "content": "x\n"}) for number in range(8)))
+    for number in range(2):
+        bench.put(f"{number}.txt", "mine\n")
+    with pytest.raises(UndoRefused) as refused:
+        await back(bench)
+    assert refused.value.code == "CHANGED"
+    assert all(f"/{number}.txt: has been changed since" in refused.value.message for number in range(2))
+    assert f"{bench.workspace}/0.txt:1" in refused.value.lines
+    assert f"{bench.workspace}/1.txt:1" in refused.value.lines
+    assert refused.value.remedy.startswith("Nothing was taken back. Undo the other files one by one")
+    assert "redline undo --file" in refused.value.remedy
+    assert len(tree(bench)) == 8
+    await back(bench, path="5.txt")
+    assert "5.txt" not in tree(bench)
+    for number in range(8):
+        bench.put(f"{number}.txt", "mine\n")
+    bench.put("5.txt", "mine\n")
+    with pytest.raises(UndoRefused) as refused:
+        await back(bench)
+    assert refused.value.message.endswith("So it is with 2 more files.")
+    assert "one by one" not in refused.value.remedy, "there are no others"
+
+
+async def test_a_file_that_is_in_the_way_is_named_once(bench: RunnerBench) -> None:
+    bench.put("a.txt", "one\ntwo\n")
+    edits = [("edit", {"path": "a.txt", "old": old, "new": new}) for old, new in (("one", "1"), ("1", "eins"))]
+    await turn(bench, 1, ("read", {"path": "a.txt"}), *edits)
+    bench.put("a.txt", "uno\ntwo\n")
+    with pytest.raises(UndoRefused) as refused:
+        await back(bench)
+    assert refused.value.message.count("a.txt") == 1
+    assert refused.value.remedy == "Undo what came after it first, or mend the file by hand."

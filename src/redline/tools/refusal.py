@@ -64,6 +64,21 @@ def not_kept(change: FileChange) -> UndoRefused:
     )
 
 
+def together(refusals: Sequence[UndoRefused], *, others: bool) -> UndoRefused:
+    """One refusal of several, at least one. `others`: of the same selection, files that nothing stands in the way of."""
+    first, more = refusals[0], len(refusals) - _SHOWN_FILES
+    if len(refusals) == 1 and not others:
+        return first
+    said = [one.message for one in refusals[:_SHOWN_FILES]]
+    if more > 0:
+        said.append(f"So it is with {more} more {'file' if more == 1 else 'files'}.")
+    remedy = "Nothing was taken back. "
+    remedy += "Undo the other files one by one, with their paths: redline undo --file PATH. " if others else ""
+    remedy += first.remedy if len({one.remedy for one in refusals}) == 1 else ""
+    lines = [line for one in refusals[:_SHOWN_FILES] for line in one.lines]
+    return UndoRefused(first.code, " ".join(said), remedy.rstrip(), lines)
+
+
 def overtaken(step: Step) -> UndoRefused:
     """The file has changed since the plan was made, and shown."""
     message = f"{step.target.path} has changed since it was shown what this undo would do."

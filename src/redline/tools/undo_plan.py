@@ -13,7 +13,7 @@ from redline.changes.retype import joined
 from redline.files.error import FileError
 from redline.files.seam import Content, Delete, Files, Move, Outcome, WriteBytes
 from redline.tools.recorder import Recorder
-from redline.tools.refusal import UndoRefused, nothing, only_beside
+from redline.tools.refusal import UndoRefused, nothing, only_beside, together
 from redline.tools.rewind import Rewind
 from redline.tools.standing import NO_CALL, History, Made, Taken, along_path
 from redline.tools.undo_steps import PlannedStep, is_over_folder, is_under
@@ -104,17 +104,23 @@ def _content(data: bytes, executable: bool = False) -> Content:
 
 
 async def _take_back(rewind: Rewind, chosen: Sequence[Made], hunk: int | None) -> None:
-    try:
-        for made in _newest_first(chosen):
+    """All of it, or a refusal that names every file that is in the way."""
+    refusals: list[UndoRefused] = []
+    blocked = set[str]()
+    for made in _newest_first(chosen):
+        if not blocked.isdisjoint(made.paths):  # what was done to it before cannot be judged either
+            blocked |= made.paths
+            continue
+        try:
             if hunk is None:
                 await rewind.take_back(made)
             else:
                 await rewind.take_back_hunk(made, hunk)
-    except UndoRefused as refusal:
-        if refusal.code != "NOT_KEPT" or len({made.change.path for made in chosen}) == 1:
-            raise
-        remedy = "Undo the other files one by one, with their paths."
-        raise UndoRefused(refusal.code, refusal.message, remedy, refusal.lines) from refusal
+        except UndoRefused as refusal:
+            refusals.append(refusal)
+            blocked |= made.paths
+    if refusals:
+        raise together(refusals, others=any(blocked.isdisjoint(made.paths) for made in chosen))
 
 
 def _newest_first(chosen: Sequence[Made]) -> list[Made]:
