@@ -65,7 +65,7 @@ def not_kept(change: FileChange) -> UndoRefused:
 
 
 def together(refusals: Sequence[UndoRefused], *, others: bool) -> UndoRefused:
-    """One refusal of several, at least one. `others`: of the same selection, files that nothing stands in the way of."""
+    """One refusal of several, at least one. `others`: the selection holds files that nothing stands in the way of."""
     first, more = refusals[0], len(refusals) - _SHOWN_FILES
     if len(refusals) == 1 and not others:
         return first

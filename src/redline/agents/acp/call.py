@@ -70,6 +70,8 @@ class Step:
     change: FileChange
     before: bytes | None
     after: bytes | None
+    beside: Sequence[str] = ()
+    """The other sessions that were at work there when it was found, and may have made it."""
 
     @cached_property
     def paths(self) -> frozenset[str]:

@@ -8,6 +8,7 @@ late, but no longer than until something newer is found of the same file.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -19,8 +20,11 @@ from redline.agents.acp.split import split, split_off
 from redline.tools.found import record_found
 from redline.tools.landed import net
 
+from redline.tools.neighbours import told_apart
 if TYPE_CHECKING:
     from redline.agents.acp.bulk import Bulk
+    from pathlib import Path
+
     from redline.changes.record import FileChange
     from redline.sessions.log import SessionLog
     from redline.tools.recorder import Recorder
@@ -47,6 +51,7 @@ class _Run:
     to: ForeignCall | tuple[str, ...]
     """A call, or the ids of those during which a change was found that is nobody's."""
     changes: list[FileChange] = field(default_factory=list)
+    beside: Sequence[str] = ()
 
 
 class Landing:
@@ -67,11 +72,13 @@ class Landing:
         self._one_at_a_time = asyncio.Lock()
         self._now = asyncio.get_running_loop().time
 
-    async def settle(self, steps: Sequence[Step], since: float, *, final: bool = False) -> None:
-        """Give each change its place. `since`: when the last look began. `final`: nothing is held back."""
+    async def settle(self, steps: Sequence[Step], since: float, root: Path, *, final: bool = False) -> None:
+        """Give each change its place. `since`: when the last look began. `root`: the workspace. `final`: nothing is
+        held back."""
         async with self._one_at_a_time:
             self._since = since
             self._touch(steps)
+            steps = await self._told_apart(steps, root)
             await self._settle(steps, final=final)
 
     async def land(self, call: ForeignCall, step: Step) -> None:
@@ -83,9 +90,11 @@ class Landing:
             await self._to_call(call, step)
             await self._write()
 
-    async def found(self, turn: int, changes: Sequence[FileChange], during: Sequence[str] = ()) -> None:
+    async def found(
+        self, turn: int, changes: Sequence[FileChange], during: Sequence[str] = (), beside: Sequence[str] = ()
+    ) -> None:
         """Tell changes that are no call's."""
-        await record_found(self._log, changes, turn, during)
+        await record_found(self._log, changes, turn, during, beside=beside)
 
     def was_touched(self, turn: int, path: str) -> bool:
         """A change of that path (links followed) was found in the turn, or may have been: it is long ago."""
@@ -106,6 +115,13 @@ class Landing:
     # Whose is it?
 
     async def _settle(self, steps: Sequence[Step], *, final: bool) -> None:
+    async def _told_apart(self, steps: Sequence[Step], root: Path) -> list[Step]:
+        """Without those that another session has journalled; of the others, who else was at work."""
+        since = time.time() - (self._now() - self._since)
+        apart = await told_apart(self._log, root, [step.change for step in steps], int(since * 1000))
+        left = dict.fromkeys(map(id, apart.own), ()) | dict.fromkeys(map(id, apart.shared), apart.others)
+        return [replace(step, beside=left[id(step.change)]) for step in steps if id(step.change) in left]
+
         waiting = [*self._held, *((step, self._ran()) for step in steps)]
         self._held = []
         last = {path: at for at, (step, _) in enumerate(waiting) for path in step.paths}
@@ -136,7 +152,9 @@ class Landing:
         return owners(step, running, earlier, self._now())
 
     async def _place(self, step: Step, judged: Owners) -> None:
-        if shares := await self._shares(step, judged):
+        # Where another session was at work, only a call that means to change the file is taken to have done so.
+        is_open = not step.beside or any(call.means(step) for call in judged.calls)
+        if is_open and (shares := await self._shares(step, judged)):
             for call, share in shares:
                 await self._to_call(call, share)
             return
@@ -149,7 +167,7 @@ class Landing:
         ran = judged.calls or judged.during
         if ran or self._book.running:
             self._last_lander.update(dict.fromkeys(step.paths))
-            await self._add(tuple(call.id for call in ran), step.change)
+            await self._add(tuple(call.id for call in ran), step.change, step.beside)
 
     async def _shares(self, step: Step, judged: Owners) -> list[tuple[ForeignCall, Step]]:
         """Whose change it is, or which part of it is whose; empty: nobody can be named."""
@@ -182,11 +200,11 @@ class Landing:
         self._last_lander.update(dict.fromkeys(step.paths, call))
         await self._add(call, step.change)
 
-    async def _add(self, to: ForeignCall | tuple[str, ...], change: FileChange) -> None:
-        if self._run is not None and self._run.to != to:
+    async def _add(self, to: ForeignCall | tuple[str, ...], change: FileChange, beside: Sequence[str] = ()) -> None:
+        if self._run is not None and (self._run.to, self._run.beside) != (to, beside):
             await self._write()
         if self._run is None:
-            self._run = _Run(to)
+            self._run = _Run(to, beside)
         self._run.changes.append(change)
 
     async def _write(self) -> None:
@@ -197,7 +215,7 @@ class Landing:
             run.to.changes = await self._net(run.to)
             await self._book.record(run.to)
         else:
-            await self.found(self._book.turn, run.changes, run.to)
+            await self.found(self._book.turn, run.changes, run.to, run.beside)
 
     async def _net(self, call: ForeignCall) -> tuple[FileChange, ...]:
         """One change a file."""

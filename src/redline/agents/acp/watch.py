@@ -104,7 +104,7 @@ class Watch:
     async def look_at(self, path: str) -> None:
         """Before Redline writes a file: what was done to it until now is told, and is no part of that write."""
         found = await self.observer.look([path])
-        await self._calls.landing.settle(_steps(found), self._since)
+        await self._settle(found)
 
     async def up_to_date(self) -> None:
         """Wait until all that ended has been looked for, and look at the whole workspace once more. Raises what kept
@@ -164,17 +164,17 @@ class Watch:
             if call.evidence.named and not call.evidence.is_shell:
                 found = await self.observer.look(sorted(call.evidence.named), existing=call.evidence.existing)
                 await self._hear_of(found)
-                await self._calls.landing.settle(_steps(found), self._since)
+                await self._settle(found)
                 if call.changes and not not_found(call):
                     await self._calls.close(call)  # what it said is done; should there be more, it is told again
         begun = now()
         sweep = await self.observer.sweep()
         await self._hear_of(sweep.found)
-        await self._calls.landing.settle(_steps(sweep.found), self._since, final=final)
+        await self._settle(sweep.found, final=final)
         for call in calls:
             if call.evidence.named and call.evidence.is_shell:  # what git ignores, no sweep sees
                 found = await self.observer.look(sorted(call.evidence.named))
-                await self._calls.landing.settle(_steps(found), self._since, final=final)
+                await self._settle(found, final=final)
         self._since = begun
         for call in calls:
             await self._calls.close(call)
@@ -193,12 +193,12 @@ class Watch:
             await self.caught_up(_HELD_SECONDS)
 
     async def _said(self, limit: Limit | None) -> None:
+    async def _settle(self, found: Sequence[Found], *, final: bool = False) -> None:
+        steps = [Step(one.change, one.before, one.after) for one in found]
+        await self._calls.landing.settle(steps, self._since, self.observer.root, final=final)
+
         if limit is None or limit.matter in self._limits_said:
             return
         self._limits_said.add(limit.matter)
         notice = {"level": "warning", "code": limit.code, "message": limit.message, "remedy": limit.remedy}
         await self._log.append("notice/raised", {"turn": self._calls.turn, **notice})
-
-
-def _steps(found: Sequence[Found]) -> list[Step]:
-    return [Step(one.change, one.before, one.after) for one in found]
