@@ -19,12 +19,12 @@ from redline.agents.acp.call import ForeignCall, Step
 from redline.agents.acp.split import split, split_off
 from redline.tools.found import record_found
 from redline.tools.landed import net
-
 from redline.tools.neighbours import told_apart
+
 if TYPE_CHECKING:
-    from redline.agents.acp.bulk import Bulk
     from pathlib import Path
 
+    from redline.agents.acp.bulk import Bulk
     from redline.changes.record import FileChange
     from redline.sessions.log import SessionLog
     from redline.tools.recorder import Recorder
@@ -50,8 +50,8 @@ class _Run:
 
     to: ForeignCall | tuple[str, ...]
     """A call, or the ids of those during which a change was found that is nobody's."""
-    changes: list[FileChange] = field(default_factory=list)
     beside: Sequence[str] = ()
+    changes: list[FileChange] = field(default_factory=list)
 
 
 class Landing:
@@ -77,8 +77,8 @@ class Landing:
         held back."""
         async with self._one_at_a_time:
             self._since = since
-            self._touch(steps)
             steps = await self._told_apart(steps, root)
+            self._touch(steps)
             await self._settle(steps, final=final)
 
     async def land(self, call: ForeignCall, step: Step) -> None:
@@ -114,7 +114,6 @@ class Landing:
 
     # Whose is it?
 
-    async def _settle(self, steps: Sequence[Step], *, final: bool) -> None:
     async def _told_apart(self, steps: Sequence[Step], root: Path) -> list[Step]:
         """Without those that another session has journalled; of the others, who else was at work."""
         since = time.time() - (self._now() - self._since)
@@ -122,6 +121,7 @@ class Landing:
         left = dict.fromkeys(map(id, apart.own), ()) | dict.fromkeys(map(id, apart.shared), apart.others)
         return [replace(step, beside=left[id(step.change)]) for step in steps if id(step.change) in left]
 
+    async def _settle(self, steps: Sequence[Step], *, final: bool) -> None:
         waiting = [*self._held, *((step, self._ran()) for step in steps)]
         self._held = []
         last = {path: at for at, (step, _) in enumerate(waiting) for path in step.paths}

@@ -192,11 +192,11 @@ class Watch:
         if found:
             await self.caught_up(_HELD_SECONDS)
 
-    async def _said(self, limit: Limit | None) -> None:
     async def _settle(self, found: Sequence[Found], *, final: bool = False) -> None:
         steps = [Step(one.change, one.before, one.after) for one in found]
         await self._calls.landing.settle(steps, self._since, self.observer.root, final=final)
 
+    async def _said(self, limit: Limit | None) -> None:
         if limit is None or limit.matter in self._limits_said:
             return
         self._limits_said.add(limit.matter)
