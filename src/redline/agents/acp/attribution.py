@@ -16,7 +16,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redline.agents.acp.call import ForeignCall, Step
+from redline.agents.acp.call import ForeignCall
+from redline.agents.acp.step import Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,102 +4,32 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from redline.agents.acp.command import is_same
 from redline.agents.acp.evidence import Evidence, evidence, has_diff
 from redline.agents.acp.normalise import FURTHER
 from redline.agents.acp.places import key
+from redline.agents.acp.step import Step
 from redline.changes.codec import kept_to_json, to_json
-from redline.files.seam import Content, Outcome, Target
 
 if TYPE_CHECKING:
     from redline.agents.acp.normalise import CallSaid
-    from redline.changes.record import FileChange, Side
+    from redline.agents.acp.shown import Shown
+    from redline.changes.record import FileChange
 
 Answer = Literal["asking", "allowed", "rejected", "cancelled"]
 Claim = Literal["completed", "failed"]
 
 _CLAIMS: Mapping[str, Claim] = {"completed": "completed", "failed": "failed", "error": "failed", "cancelled": "failed"}
-_OPERATIONS: Mapping[str, Literal["create", "update", "delete", "move"]] = {
-    "add": "create", "modify": "update", "delete": "delete", "move": "move",
-}  # fmt: skip
 _PIECES = ("terminal_info", "terminal_output", "terminal_exit")
 _TELLING = 4
 """Characters of a line that is not to be found in a text by chance."""
 _DEPTH = 20
-_SHELLS = ("sh", "bash", "zsh", "dash", "fish")
 OUTPUT_KEPT = 64 * 1024
 """Characters of a command's output that are kept of a call."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """How a file was to be when its change was shown and allowed."""
-
-    before: str | None
-    after: str | None
-    """Blobs; None: no file."""
-    lines: tuple[str, ...] = ()
-    """Those that were to go and to come; empty: they are not known."""
-
-    def is_done_by(self, change: FileChange) -> bool:
-        """It is the change that was shown, though the file may have been changed elsewhere before it was made."""
-        blobs = [side.blob if side is not None else None for side in (change.before, change.after)]
-        if blobs[1] == self.after:
-            return True
-        moved_on = blobs[0] != self.before and None not in (*blobs, self.after)
-        return moved_on and bool(self.lines) and self.lines == changed_lines(change)
-
-
-def changed_lines(change: FileChange) -> tuple[str, ...]:
-    """The lines that go and come, in order; none where not all of them are known."""
-    if change.truncated or change.redacted or not change.exact:
-        return ()
-    return tuple(line for hunk in change.hunks for line in hunk.lines if line[0] != " ")
-
-
-@dataclass(frozen=True)
-class Step:
-    """One change that is on the disk, and its bytes as far as they are at hand."""
-
-    change: FileChange
-    before: bytes | None
-    after: bytes | None
-    beside: Sequence[str] = ()
-    """The other sessions that were at work there when it was found, and may have made it."""
-
-    @cached_property
-    def paths(self) -> frozenset[str]:
-        return frozenset(key(path) for path in (self.change.path, self.change.old_path) if path)
-
-    @property
-    def taken(self) -> dict[str, str | None]:
-        """By path, the blob that it began with; None: there was no file."""
-        return self._ends(self.change.before, self.change.old_path or self.change.path)
-
-    @property
-    def left(self) -> dict[str, str | None]:
-        """By path, the blob that it left there."""
-        return self._ends(self.change.after, self.change.path)
-
-    def _ends(self, side: Side | None, where: str) -> dict[str, str | None]:
-        ends: dict[str, str | None] = dict.fromkeys(self.paths)
-        ends[key(where)] = side.blob if side is not None else None
-        return ends
-
-    def outcome(self) -> Outcome:
-        """The same as the file seam tells it, so that several steps to one file can be told as one."""
-        change = self.change
-        before, after = _content(change.before, self.before), _content(change.after, self.after)
-        link = change.file_type == "symlink"
-        if change.operation == "move" and change.old_path:
-            return Outcome(_target(change.old_path, link), "move", before, after, moved_to=_target(change.path, link))
-        return Outcome(_target(change.path, link), _OPERATIONS[change.operation], before, after)
 
 
 @dataclass(slots=True, eq=False)
@@ -261,7 +191,7 @@ class ForeignCall:
         own = (self.evidence.command or "").strip()
         if not self.evidence.is_shell or not own:
             return self.evidence.is_shell
-        return not {own, _unwrapped(own)}.isdisjoint((command, _unwrapped(command), _unquoted(command)))
+        return is_same(own, command)
 
     def runs_a_part(self, command: str) -> bool:
         """What it says that it runs is a part of that command, or holds it: it is likely to be its."""
@@ -322,26 +252,6 @@ class ForeignCall:
             self.exit = {"exit_code": ending.get("exit_code"), "signal": ending.get("signal")}
 
 
-def _unwrapped(command: str) -> str:
-    """What the shell runs that is put around it."""
-    words = _words(command)
-    is_shell = len(words) == 3 and words[0].rpartition("/")[2] in _SHELLS and words[1] in ("-c", "-lc")
-    return words[2].strip() if is_shell else command
-
-
-def _unquoted(command: str) -> str:
-    """A command that came as words, as it may stand in a call: without the quotes that keep its words together."""
-    words = _words(command)
-    return " ".join(words) if command == shlex.join(words) else command
-
-
-def _words(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return []
-
-
 def _strings(value: object, depth: int = 0) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -363,14 +273,6 @@ def _joined(known: Any, new: Any) -> Any:
 
 def _digest(value: Any) -> int:
     return hash(json.dumps(value, sort_keys=True))
-
-
-def _target(path: str, link: bool) -> Target:
-    return Target(Path(path), Path(key(path)), link)
-
-
-def _content(side: Side | None, data: bytes | None) -> Content | None:
-    return None if side is None else Content(side.blob, side.size, side.executable, data)
 
 
 def _identity(change: FileChange) -> Hashable:

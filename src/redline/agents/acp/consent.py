@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from redline.agents.acp.call import Shown
+from redline.agents.acp.shown import Shown
 from redline.files.seam import Write
 from redline.protocol.connection import INVALID_PARAMS, RpcError
 from redline.tools.diff_card import large_cut

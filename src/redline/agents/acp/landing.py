@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from redline.agents.acp.attribution import Owners, owners
-from redline.agents.acp.call import ForeignCall, Step
+from redline.agents.acp.call import ForeignCall
 from redline.agents.acp.split import split, split_off
+from redline.agents.acp.step import Step
 from redline.tools.found import record_found
 from redline.tools.landed import net
 from redline.tools.neighbours import told_apart

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from redline.agents.acp.call import Shown, changed_lines
+from redline.agents.acp.shown import Shown, changed_lines
 from redline.files.error import FileError
 from redline.files.seam import Action, Delete, EditText, Files, Replace, Target, Write
 

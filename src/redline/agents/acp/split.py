@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from redline.agents.acp.call import ForeignCall, Step
+from redline.agents.acp.call import ForeignCall
+from redline.agents.acp.step import Step
 from redline.changes.compare import describe
 from redline.workspace.logged import as_logged
 

@@ -7,8 +7,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from redline.agents.acp.call import ForeignCall, Step
+from redline.agents.acp.call import ForeignCall
 from redline.agents.acp.places import absolute, key
+from redline.agents.acp.step import Step
 from redline.changes.compare import describe
 from redline.files.error import FileError
 from redline.files.seam import Blob, Files, Outcome, Target, Write

@@ -13,8 +13,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from redline.agents.acp.attribution import LAG_SECONDS
-from redline.agents.acp.call import ForeignCall, Step
+from redline.agents.acp.call import ForeignCall
 from redline.agents.acp.judgement import not_found
+from redline.agents.acp.step import Step
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
 from redline.workspace.bounds import Limit

@@ -1,0 +1,32 @@
+"""A command as an agent tells it and as it has it run: two texts, and one command."""
+
+from __future__ import annotations
+
+import shlex
+
+_SHELLS = ("sh", "bash", "zsh", "dash", "fish")
+
+
+def is_same(told: str, run: str) -> bool:
+    """Bare, or inside the shell that the agent puts around it."""
+    return not {told, _unwrapped(told)}.isdisjoint((run, _unwrapped(run), _unquoted(run)))
+
+
+def _unwrapped(command: str) -> str:
+    """What the shell runs that is put around it."""
+    words = _words(command)
+    is_shell = len(words) == 3 and words[0].rpartition("/")[2] in _SHELLS and words[1] in ("-c", "-lc")
+    return words[2].strip() if is_shell else command
+
+
+def _unquoted(command: str) -> str:
+    """A command that came as words, as it may stand in a call: without the quotes that keep its words together."""
+    words = _words(command)
+    return " ".join(words) if command == shlex.join(words) else command
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
