@@ -67,6 +67,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         SELECT session FROM events WHERE type IN ('tool/update', 'tool/result', 'change/reverted')
         AND (data LIKE '%"file_type":"binary"%' OR data LIKE '%"file_type":"unknown"%'));
     """,
+    "CREATE TABLE sweep (due INTEGER NOT NULL);\n",
 )
 
 

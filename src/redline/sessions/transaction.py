@@ -5,22 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain, groupby, repeat
+from itertools import chain, groupby
 
 from redline.sessions.projection import Projection
 from redline.sessions.salvage import is_damage, unless_damaged
 from redline.sessions.schema import require_known
 from redline.sessions.store import StoreError
+from redline.sessions.sweep import make_due, patiently
 
 BUSY_SECONDS = 30.0
 """How long to wait for another process's transaction."""
-_PAUSES = (0.001, 0.002, 0.005, 0.01, 0.025)
-"""Seconds between two looks whether it has ended."""
-_LONGEST_PAUSE = 0.05
 _CHECKPOINT = 1_000
 """Pages in the write-ahead log from which a commit carries them over into the file: SQLite's own default."""
 
@@ -93,27 +90,24 @@ class Transactions:
         return answers
 
     def delete(self, session: str) -> bool:
-        """Remove all of a session; False: there was none."""
+        """Remove all of a session; False: there was none. What it leaves in the file is for `sweep` to take away."""
+        beside = [table for table, query in _BESIDE.items() if self._can_read(query, session)]
         self._begin(durable=True, at_once=False)
         try:
             existed = self.connection.execute("DELETE FROM sessions WHERE session = ?", (session,)).rowcount
-            for table in ("events", "turns", "open_intents"):
+            for table in ("events", *beside):
                 self.connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
+            make_due(self.connection)
             self.connection.execute("COMMIT")
         except BaseException:
             self._roll_back()
             raise
-        # What was deleted still stands in the write-ahead log; where a reader is busy it goes at a later checkpoint.
-        try:
-            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        except sqlite3.Error as error:
-            _log.info("the write-ahead log was not emptied after a delete: %s", error)
         return existed == 1
 
     def _begin(self, *, durable: bool, at_once: bool) -> None:
         self._set("synchronous", "FULL" if durable else "NORMAL")
         self._set("wal_autocheckpoint", 0 if at_once else _CHECKPOINT)
-        self._begin_immediate(0.0 if at_once else BUSY_SECONDS)
+        patiently(lambda: self.connection.execute("BEGIN IMMEDIATE"), 0.0 if at_once else BUSY_SECONDS)
         try:
             # Another program may have replaced the tables by newer ones since.
             version = self.connection.execute("PRAGMA data_version").fetchone()[0]
@@ -123,18 +117,6 @@ class Transactions:
         except BaseException:
             self._roll_back()
             raise
-
-    def _begin_immediate(self, patience: float) -> None:
-        until = time.monotonic() + patience
-        for pause in chain(_PAUSES, repeat(_LONGEST_PAUSE)):
-            try:
-                self.connection.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
-                    raise
-                time.sleep(pause)
-            else:
-                return
 
     def _set(self, pragma: str, value: object) -> None:
         if self._pragmas.get(pragma) != value:
@@ -240,6 +222,9 @@ _OPEN_INTENT = "INSERT INTO open_intents (session, seq, turn, call) VALUES (?, ?
 _A_TURN = "SELECT 1 FROM turns WHERE session = ? AND turn = ?"
 _AN_INTENT = "SELECT 1 FROM open_intents WHERE session = ? AND seq = ?"
 _INTENTS = "SELECT 1 FROM open_intents WHERE session = ?"
+_BESIDE = {"turns": "SELECT 1 FROM turns WHERE session = ?", "open_intents": _INTENTS}
+"""The tables that are kept for speed: numbers, and ids of calls. Where a session's rows of one cannot be read, a delete
+leaves them."""
 _CLOSE_INTENTS = "DELETE FROM open_intents WHERE session = ? AND turn = ? AND call = ?"
 
 

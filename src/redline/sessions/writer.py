@@ -19,6 +19,7 @@ from pathlib import Path
 
 from redline.sessions.faults import store_error
 from redline.sessions.store import StoreError
+from redline.sessions.sweep import BEARABLE, QUICK, sweep
 from redline.sessions.transaction import Append, Delete, Transactions
 
 GROUP_LIMIT = 512
@@ -33,12 +34,15 @@ _MOST_IN_A_ROW = 500
 """Commits on the loop while the thread still carries over what was before them."""
 _LONG = 6_000
 """Pages in the write-ahead log from which nobody commits until all of it has been carried over: 24 MiB."""
+_SWEEP_SECONDS = 5.0
+"""Without a request, after which it is tried again to take away what a delete left."""
 
 _log = logging.getLogger(__name__)
 
 Request = Append | Delete
 Answer = StoreError | bool | None
 Outcome = tuple[Request, Answer]
+_NOTHING: list[Request] = []
 
 
 class Writer:
@@ -67,6 +71,8 @@ class Writer:
         self._in_a_row = 0
         self._is_long = False
         """The write-ahead log."""
+        self._is_swept = True
+        self._has_deleted = False
         self._thread = threading.Thread(target=self._run, name="redline-log-writer", daemon=True)
         self._thread.start()
 
@@ -130,14 +136,19 @@ class Writer:
     # On the thread.
 
     def _run(self) -> None:
-        while (requests := self._waiting.get()) is not None:
+        self._sweep(QUICK)  # what an earlier process could not
+        while (requests := self._next()) is not None:
             group, ending = self._gather(requests)
             if group:
                 self._commit(group)
-            else:
+            elif requests is not _NOTHING:
                 self._carry_over()
+            if requests is _NOTHING:
+                self._sweep(0)
             if ending:
                 break
+        if not self._is_swept:
+            self._sweep(BEARABLE if self._has_deleted else QUICK)
         with self._using:
             self._carrier.close()
             self._connection.close()
@@ -150,6 +161,18 @@ class Writer:
         self._in_a_row = 0
         self._is_long = False
         self._tell(outcomes)
+
+    def _next(self) -> list[Request] | None:
+        """What came in, None at the end, or `_NOTHING`: it is time to try again to sweep."""
+        try:
+            return self._waiting.get(timeout=None if self._is_swept else _SWEEP_SECONDS)
+        except queue.Empty:
+            return _NOTHING
+
+    def _sweep(self, limit: int) -> None:
+        """`limit`: see `sweep`; 0: only empty the write-ahead log, where that is what is left to do."""
+        with self._using:
+            self._is_swept = sweep(self._connection, self._path, limit)
 
     def _carry_over(self) -> None:
         """The log begins anew only when no page of it is left to carry over, which may not happen while the loop goes
@@ -186,7 +209,10 @@ class Writer:
 
     def _attempt(self, run: list[Request]) -> list[Answer]:
         if isinstance(run[0], Delete):
-            return [self._transactions.delete(run[0].session)]
+            answer = self._transactions.delete(run[0].session)
+            self._has_deleted = True
+            self._is_swept = sweep(self._connection, self._path, BEARABLE)
+            return [answer]
         return [*self._transactions.append([request for request in run if isinstance(request, Append)])]
 
     def _tell(self, outcomes: list[Outcome]) -> None:
