@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redline.changes.compare import describe
+from redline.changes.compare import describe, without_basis
 from redline.changes.parse import parse
 from redline.changes.patch import PatchItem, git_patch, unified
 
@@ -292,3 +292,60 @@ def test_gits_own_diff_of_a_conflict_is_refused_with_the_reason(parents: int, tm
     for whole in (text, "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n" + text, from_names):
         with pytest.raises(ValueError, match="combined diff"):
             parse(whole)
+
+
+def fates() -> dict[str, FileChange]:
+    """A change of each kind that may have no hunk, and one of each that has some."""
+    text, data = b"one\ntwo\n", b"\0\1"
+    pairs = {
+        "text": (text, b"one\n"),
+        "binary": (data, b"\0\2"),
+        "empty": (b"", b""),
+        "one line": (b"x" * 99, b"y" * 99),
+    }
+    found = {}
+    for name, (old, new) in pairs.items():
+        path = f"/w/{name}"
+        found[f"{name} added"] = describe(path, None, new)
+        found[f"{name} added, executable"] = describe(path, None, new, after_executable=True)
+        found[f"{name} deleted"] = describe(path, old, None)
+        found[f"{name} modified"] = describe(path, old, new)
+        found[f"{name} made executable"] = describe(path, new, new, after_executable=True)
+        found[f"{name} made not executable"] = describe(path, new, new, before_executable=True)
+        found[f"{name} moved"] = describe(path, new, new, old_path="/w/before")
+        found[f"{name} moved, executable"] = describe(path, new, new, old_path="/w/before", after_executable=True)
+        found[f"{name} moved and modified"] = describe(path, old, new, old_path="/w/before")
+    found["without bytes"] = without_basis("/w/a", "modify", None, None)
+    found["without bytes moved"] = without_basis("/w/a", "move", None, None, old_path="/w/before")
+    found["without bytes deleted"] = without_basis("/w/a", "delete", None, None)
+    return found
+
+
+@pytest.mark.parametrize("limit", [None, 60])
+def test_the_plain_form_of_every_kind_of_change_reads_back_alone_and_in_a_row(limit: int | None) -> None:
+    changes = list(fates().values())
+    printed = [unified(change, limit=limit) for change in changes]
+    for change, read in zip(changes, parse("".join(printed)), strict=True):
+        text = unified(change, limit=limit)
+        assert parse(text) == [read]
+        assert (read.path, read.operation, read.old_path) == (change.path, change.operation, change.old_path)
+        assert read.truncated or (read.added, read.removed) == (change.added, change.removed)
+        assert read.truncated or (read.hunks, read.file_type) == (change.hunks, change.file_type)
+        assert read.hunks or read.truncated or read.facts == change.facts
+        assert unified(read, limit=limit) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        ("empty added", "\\ empty file"),
+        ("empty deleted", "\\ empty file"),
+        ("text moved", "\\ same lines"),
+        ("text made executable", "\\ made executable"),
+        ("binary moved", "\\ binary file"),
+        ("without bytes", "\\ no text to compare"),
+    ],
+)
+def test_the_plain_form_of_a_change_without_hunks_says_what_it_is(name: str, last: str) -> None:
+    lines = unified(fates()[name]).splitlines()
+    assert (len(lines), lines[2]) == (3, last)

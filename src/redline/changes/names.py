@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 NOWHERE = "/dev/null"
 """Stands for the side on which there is no file."""
-_PREFIXES = ("a/", "b/", "c/", "i/", "o/", "w/")
+_PREFIX_PAIRS = (("a/", "b/"), ("c/", "i/"), ("c/", "w/"), ("i/", "w/"), ("o/", "w/"), ("1/", "2/"))
+"""What git puts before the names of the two sides, in this order or turned round: by default, and as
+`diff.mnemonicPrefix` has it. Never the same twice."""
 _PREFIXED_NOWHERE = ("a/dev/null", "b/dev/null")
 """As some writers of patches have it."""
 _LETTERS = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
@@ -61,12 +64,21 @@ def relative(path: str, root: str | None) -> str:
     return path.lstrip("/")
 
 
-def name_of_line(text: str) -> str:
-    """The path of a `---` or `+++` line: quoted, or up to the tab before a time stamp."""
+def name_of_line(text: str) -> tuple[str, str]:
+    """The path of a `---` or `+++` line (quoted, or up to a tab), and the time stamp behind it, which may be empty."""
     if text.startswith('"'):
-        end = text.rfind('"')
-        return unquoted(text[: end + 1])
-    return text.split("\t", 1)[0]
+        end = text.rfind('"') + 1
+        return unquoted(text[:end]), text[end:].strip()
+    name, _, stamp = text.partition("\t")
+    return name, stamp.strip()
+
+
+def is_epoch(stamp: str) -> bool:
+    """Whether a time stamp behind a name is the start of the year 1970 in Greenwich."""
+    try:
+        return datetime.strptime(stamp[:19] + stamp[-6:], "%Y-%m-%d %H:%M:%S %z").timestamp() == 0
+    except ValueError:
+        return False
 
 
 def header_names(names: str) -> tuple[str, str]:
@@ -78,19 +90,71 @@ def header_names(names: str) -> tuple[str, str]:
     half = len(names) // 2
     if len(names) % 2 and names[half] == " " and names[:half][2:] == names[half + 1 :][2:]:
         return names[:half], names[half + 1 :]
+    if names.count(" ") == 1:
+        old, _, new = names.partition(" ")
+        return old, new
     old, _, new = names.partition(" b/")
     return old, "b/" + new if new else old
 
 
-def bare_names(old: str, new: str, git: bool) -> tuple[str, str]:
-    """Without the prefixes that stand for the two sides: always git's own, else only `a/` beside `b/`."""
-    old, new = (NOWHERE if name in _PREFIXED_NOWHERE and old != new else name for name in (old, new))
-    allowed = _PREFIXES if git else ("a/", "b/")
-    old_prefixed = old == NOWHERE or old.startswith(allowed)
-    new_prefixed = new == NOWHERE or new.startswith(allowed)
-    differ = old[:2] != new[:2] or git
-    if old_prefixed and new_prefixed and differ:
-        return (old if old == NOWHERE else old[2:]), (new if new == NOWHERE else new[2:])
+def bare_names(old: str, new: str) -> tuple[str, str]:
+    """Of two lines without a `diff --git` line: without `a/` and `b/` where both sides have them, one each.
+
+    Of an added or deleted file there is one name, and `b/` of the new side and `a/` of the old one are taken for
+    prefixes. So a file of a folder named `b` that is added by a patch without prefixes loses that folder, and so do
+    both names of a move from a folder `a` to a folder `b`: nothing in such a patch tells the two apart.
+    """
+    old, new = _without_prefixed_nowhere(old, new)
+    if old == NOWHERE:
+        return old, new.removeprefix("b/")
+    if new == NOWHERE:
+        return old.removeprefix("a/"), new
+    return (old[2:], new[2:]) if {old[:2], new[:2]} == {"a/", "b/"} else (old, new)
+
+
+def bare_git_names(old: str, new: str, header: tuple[str, str]) -> tuple[str, str]:
+    """Of a section that git began with the names of `header`: without git's own prefixes, or those it was given.
+
+    Without a rename, which git spells out, both names are of one file, so that whatever differs in front is prefix. Not
+    to be told are two equal prefixes that were given (they stay), a folder that both of them end with (it goes), and
+    two that do not end with a slash (both names stay as they are).
+    """
+    old, new = _without_prefixed_nowhere(old, new)
+    if NOWHERE not in (old, new):
+        return _without_prefixes(old, new)
+    side = 1 if old == NOWHERE else 0
+    name = (old, new)[side]
+    if name == header[side]:
+        name = _without_prefixes(*header)[side]
+    elif name[:2] in {pair[side] for pair in _PREFIX_PAIRS}:
+        name = name[2:]
+    return (old, name) if side else (name, new)
+
+
+def name_of_both(old: str, new: str) -> str:
+    """Of two names that a comparison of two folders gives one file: what they end with alike, from a slash on; else the
+    new one."""
+    parts: list[str] = []
+    for one, other in zip(reversed(old.split("/")), reversed(new.split("/")), strict=False):
+        if one != other:
+            break
+        parts.append(one)
+    return "/".join(reversed(parts)) or new
+
+
+def _without_prefixes(old: str, new: str) -> tuple[str, str]:
+    if old == new:
+        return old, new
+    if (old[:2], new[:2]) in _PREFIX_PAIRS or (new[:2], old[:2]) in _PREFIX_PAIRS:
+        return old[2:], new[2:]
+    common = name_of_both(old, new)
+    return (common, common) if old.endswith(common) else (old, new)
+
+
+def _without_prefixed_nowhere(old: str, new: str) -> tuple[str, str]:
+    """A file `dev/null` has a prefix on both sides, or the true sign on the other."""
+    if (old in _PREFIXED_NOWHERE) != (new in _PREFIXED_NOWHERE) and NOWHERE not in (old, new):
+        return (NOWHERE, new) if old in _PREFIXED_NOWHERE else (old, NOWHERE)
     return old, new
 
 

@@ -11,8 +11,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from redline.changes.envelope import BEGIN
-from redline.changes.names import NOWHERE, bare_names, header_names, name_of_line, unquoted
-from redline.changes.patch import BINARY, TRUNCATED
+from redline.changes.names import (
+    NOWHERE,
+    bare_git_names,
+    bare_names,
+    header_names,
+    is_epoch,
+    name_of_both,
+    name_of_line,
+    unquoted,
+)
+from redline.changes.patch import BINARY, NO_TEXT, TRUNCATED
 from redline.changes.record import FileChange, Hunk, Side
 
 if TYPE_CHECKING:
@@ -26,6 +35,7 @@ _EXTENDED = re.compile(
     r"|similarity index|dissimilarity index|index) "
 )
 _MOVED = "Moved to: "
+_MODES = {"\\ made executable": (False, True), "\\ made not executable": (True, False)}
 _COMBINED = ("diff --cc ", "diff --combined ", "@@@ -")
 _NOT_READ = "a combined diff of several parents is not read; compare with one of them"
 
@@ -53,10 +63,19 @@ class _File:
 
     old: str | None = None
     new: str | None = None
-    git: bool = False
+    whole: bool = False
+    """Both names were told without prefixes."""
+    header: tuple[str, str] | None = None
+    """The names of its `diff --git` line."""
+    compared: bool = False
+    """Its names are of two folders or files that `diff` compared; it knows of no moves."""
+    old_absent: bool = False
+    """Its time stamp is the one that `diff` gives to a file that is not there."""
+    new_absent: bool = False
     operation: Operation | None = None
     copied: bool = False
     binary: bool = False
+    without_text: bool = False
     truncated: bool = False
     anchored: bool = True
     old_executable: bool | None = None
@@ -66,11 +85,11 @@ class _File:
     new_unfinished: bool = False
 
     def change(self, provenance: Provenance) -> FileChange:
-        old, new = bare_names(self.old or self.new or "", self.new or self.old or "", self.git)
+        old, new = self.names()
         operation = self.operation or _operation(old, new)
         signs = [line[0] for hunk in self.hunks for line in hunk.lines]
         before, after = self._sides(operation)
-        unknown = self.copied  # its hunks compare it with another file
+        unknown = self.copied or self.without_text  # the hunks of a copy compare it with another file
         return FileChange(
             path=old if operation == "delete" else new,
             operation=operation,
@@ -86,6 +105,21 @@ class _File:
             after=after,
             provenance=provenance,
         )
+
+    def names(self) -> tuple[str, str]:
+        """Of the two sides, without prefixes."""
+        old, new = self.old or self.new or "", self.new or self.old or ""
+        if self.whole:
+            return old, new
+        if self.header is not None:
+            return bare_git_names(old, new, self.header)
+        bare = bare_names(old, new)
+        if not self.compared or NOWHERE in bare:
+            return bare
+        name = name_of_both(*bare)
+        old_empty = not any(hunk.old_lines for hunk in self.hunks)
+        new_empty = not any(hunk.new_lines for hunk in self.hunks)
+        return NOWHERE if self.old_absent and old_empty else name, NOWHERE if self.new_absent and new_empty else name
 
     def _sides(self, operation: Operation) -> tuple[Side | None, Side | None]:
         told = self.old_unfinished or self.new_unfinished or self.old_executable or self.new_executable
@@ -137,15 +171,15 @@ class _Reader:
         """What some agents put behind a file's hunks: where it was moved."""
         if line.startswith(_MOVED) and self._files and self._files[-1].operation is None:
             file = self._files[-1]
-            file.operation, file.new, file.git = "move", line[len(_MOVED) :], False
-            file.old = bare_names(file.old or "", file.old or "", True)[0]
+            file.old = file.names()[0]
+            file.operation, file.new, file.whole = "move", line[len(_MOVED) :], True
         elif line == TRUNCATED and self._files:
             self._files[-1].truncated = True
 
     def _git_section(self, names: str) -> None:
-        file = _File(git=True)
+        file = _File(header=header_names(names))
         self._files.append(file)
-        file.old, file.new = header_names(names)
+        file.old, file.new = file.header or ("", "")
         while self._at < len(self._lines):
             line = self._lines[self._at]
             if line.startswith(("diff --git ", *_COMBINED)):
@@ -165,9 +199,12 @@ class _Reader:
 
     def _names(self, file: _File) -> None:
         """The two lines that name a file, and its hunks."""
-        old, new = (name_of_line(self._lines[at][4:]) for at in (self._at, self._at + 1))
-        if file.operation != "move":
+        (old, old_stamp), (new, new_stamp) = (name_of_line(self._lines[at][4:]) for at in (self._at, self._at + 1))
+        if not file.whole:
             file.old, file.new = old, new
+        by_command = self._at > 0 and self._lines[self._at - 1].startswith("diff -")
+        file.compared = file.header is None and (by_command or bool(old_stamp and new_stamp))
+        file.old_absent, file.new_absent = is_epoch(old_stamp), is_epoch(new_stamp)
         self._at += 2
         while self._at < len(self._lines) and self._lines[self._at].startswith("@@"):
             self._hunk(file)
@@ -177,10 +214,16 @@ class _Reader:
             raise ValueError(f"line {self._at + 1}: {new} is named but no hunk follows")
 
     def _reason_follows(self, file: _File) -> bool:
-        """A line that says why there is no hunk."""
-        reason = self._lines[self._at] if self._at < len(self._lines) else ""
-        file.binary = file.binary or reason == BINARY
-        return file.git or reason.startswith("\\ ")
+        """Lines that say what a change without hunks is."""
+        first = self._at
+        while self._at < len(self._lines) and self._lines[self._at].startswith("\\ "):
+            reason = self._lines[self._at]
+            file.binary = file.binary or reason == BINARY
+            file.without_text = file.without_text or reason == NO_TEXT
+            if reason in _MODES:
+                file.old_executable, file.new_executable = _MODES[reason]
+            self._at += 1
+        return file.header is not None or self._at > first
 
     def _hunk(self, file: _File) -> None:
         header = self._lines[self._at]
@@ -269,11 +312,11 @@ def _read_extended(file: _File, line: str) -> None:
     elif key == "new mode":
         file.new_executable = _is_executable(value)
     elif key == "rename from":
-        file.operation, file.git, file.old = "move", False, unquoted(value)
+        file.operation, file.whole, file.old = "move", True, unquoted(value)
     elif key == "rename to":
-        file.operation, file.git, file.new = "move", False, unquoted(value)
+        file.operation, file.whole, file.new = "move", True, unquoted(value)
     elif key == "copy to":
-        file.operation, file.copied, file.git, file.new = "add", True, False, unquoted(value)
+        file.operation, file.copied, file.whole, file.new = "add", True, True, unquoted(value)
 
 
 def _is_executable(mode: str) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NO_NEWLINE = "\\ No newline at end of file"
 BINARY = "\\ binary file"
 TRUNCATED = "\\ diff truncated"
+NO_TEXT = "\\ no text to compare"
 _NO_BLOB = "0" * 40
 
 
@@ -176,12 +177,17 @@ def _range(start: int, count: int) -> str:
 
 
 def _named(change: FileChange) -> list[str]:
-    """What a change without hunks is, as lines that no parser takes for content."""
+    """What a change without hunks is, as lines that no parser takes for content: one at least, so that it is not taken
+    for a patch that was cut off."""
     lines = [f"\\ {fact.replace('_', ' ')}" for fact in change.facts]
     if change.file_type == "binary":
         lines.append(BINARY)
     elif change.file_type == "unknown":
-        lines.append("\\ no text to compare")
+        lines.append(NO_TEXT)
+    elif change.operation in ("add", "delete"):
+        lines.append("\\ empty file")
+    elif change.operation == "move" or not lines:
+        lines.append("\\ same lines")
     return lines
 
 
