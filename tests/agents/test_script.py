@@ -124,10 +124,14 @@ def test_the_same_script_may_be_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("", "turn"),
-        ("[[turn]]\n", "turn.0.step"),
-        ('[[turn]]\n[[turn.step]]\ntxt = "x"\n', "turn.0.step.0.txt"),
-        ("[[turn]]\n[[turn.step]]\ncall = [{ arguments = {} }]\n", "turn.0.step.0.call.0.tool"),
+        ("", "has no turn[.]"),
+        ("turn = []\n", "has no turn[.]"),
+        ("[[turn]]\n", "has no step in turn 1[.]"),
+        ('[[turn]]\nstep = [{ text = "x" }]\n[[turn]]\nstep = []\n', "has no step in turn 2[.]"),
+        ('[[turn]]\n[[turn.step]]\ntext = "x"\n[otherwise]\n', "has no step in otherwise[.]"),
+        ('[[turn]]\n[[turn.step]]\ntxt = "x"\n', "has 'txt' in step 1 of turn 1, which means nothing there[.]"),
+        ("[[turn]]\n[[turn.step]]\ncall = [{ arguments = {} }]\n", "has no tool in call 1 of step 1 of turn 1[.]"),
+        ("[[turn]]\n[[turn.step]]\ntext = 5\n", "is wrong at text of step 1 of turn 1: "),
         ("[[turn]\n", "cannot be parsed"),
     ],
 )

@@ -10,16 +10,18 @@ import asyncio
 import json
 import tomllib
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
     from pathlib import Path
 
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models import Model
+    from pydantic_core import ErrorDetails
 
 
 class ScriptError(Exception):
@@ -88,11 +90,27 @@ def load_script(path: Path) -> Script:
     except OSError as error:
         raise ScriptError("SCRIPT", f"The script {path} cannot be read: {error.strerror}.", remedy) from error
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise ScriptError("SCRIPT", f"The script {path} is wrong at {place}: {first['msg']}.", remedy) from error
+        raise ScriptError("SCRIPT", f"The script {path} {_fault(error.errors()[0])}.", remedy) from error
     except ValueError as error:  # bad TOML, bad JSON, bad UTF-8
         raise ScriptError("SCRIPT", f"The script {path} cannot be parsed: {error}.", remedy) from error
+
+
+def _fault(error: ErrorDetails) -> str:
+    """What is wrong where, counted from 1 as a reader counts."""
+    *inside, name = error["loc"] or ("the file",)
+    place = " of ".join(reversed([*_counted(inside)]))
+    if error["type"] in ("missing", "too_short"):
+        return f"has no {name}" + (f" in {place}" if place else "")
+    if error["type"] == "extra_forbidden":
+        return f"has {str(name)!r}" + (f" in {place}" if place else "") + ", which means nothing there"
+    return f"is wrong at {' of '.join([str(name), place] if place else [str(name)])}: {error['msg']}"
+
+
+def _counted(place: Sequence[str | int]) -> Iterator[str]:
+    """`turn`, 0, `otherwise` as `turn 1`, `otherwise`."""
+    for part, following in zip_longest(place, place[1:]):
+        if isinstance(part, str):
+            yield f"{part} {following + 1}" if isinstance(following, int) else part
 
 
 def position(messages: Sequence[ModelMessage]) -> Position:
