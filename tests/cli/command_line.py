@@ -78,13 +78,15 @@ class Typed:
     exit_code: int
 
 
-def at_a_terminal(command_line: CommandLine, arguments: list[str], answers: list[tuple[str, str]]) -> Typed:
+def at_a_terminal(
+    command_line: CommandLine, arguments: list[str], answers: list[tuple[str, str]], *, columns: int = 100
+) -> Typed:
     """Run the command on a real pseudo-terminal and type each answer once its prompt has appeared."""
     pid, terminal = pty.fork()
     if pid == 0:  # the child
         _mind_interrupts()
         os.chdir(command_line.workspace)
-        os.execve(COMMAND[0], [*COMMAND, *arguments], {**command_line.environment, "COLUMNS": "100"})
+        os.execve(COMMAND[0], [*COMMAND, *arguments], {**command_line.environment, "COLUMNS": str(columns)})
     seen = b""
     waiting = list(answers)
     mark = 0

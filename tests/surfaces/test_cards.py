@@ -121,7 +121,7 @@ class TestFolding:
     def test_a_long_card_folds_and_says_how_to_see_the_rest(self) -> None:
         text = shown(card(self.BIG))
         assert len(text.splitlines()) < 20
-        assert "588 more lines in 1 place. All of it: redline diff s1 --file big.txt" in text
+        assert "588 more lines in 1 place. All of it:\n│ redline diff s1 --turn 1 --call c1 --file big.txt\n" in text
         assert "−0 +600" in text
 
     def test_whole_means_whole(self) -> None:

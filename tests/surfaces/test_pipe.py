@@ -90,7 +90,7 @@ def test_what_does_not_apply_is_only_a_remark(tmp_path: Path) -> None:
     text = workspace.text()
     assert all(line.startswith("#") for line in text.splitlines())
     assert "# modify env -1 +1: applied (secrets are masked)" in text
-    assert "# as a patch: redline diff s1 --file env --patch" in text
+    assert "# as a patch: redline diff s1 --turn 1 --call masked --file env --patch" in text
     assert "# -K=1" in text
     assert "applied (not UTF-8)" in text
     assert "applied (binary)" in text
@@ -126,6 +126,65 @@ def test_errors_commands_and_the_end_are_told() -> None:
         "# error MODEL: Away.",
     ):
         assert f"{line}\n" in text
+
+
+def test_a_hint_names_what_it_prints() -> None:
+    log = Log()
+    log.add("turn/started")
+    masked = replace(describe("/w/a", b"K=1\n", b"K=2\n"), redacted=True)
+    log.result("c 1", changes=[masked])
+    log.add("workspace/changed", changes=as_json([masked]))
+    log.add("workspace/changed", changes=as_json([masked]), turn=0)
+    text = as_text(log)
+    assert "\n# as a patch: redline diff s1 --turn 1 --call 'c 1' --file a --patch\n" in text
+    assert "\n# the net change of the turn as a patch: redline diff s1 --turn 1 --file a --patch\n" in text
+    assert "\n# the net change of the session as a patch: redline diff s1 --file a --patch\n" in text
+
+
+def as_text(log: Log, **more: Any) -> str:
+    shown = rows(log.events, PRESENT)
+    return "".join(f"{line}\n" for row in shown for line in plain_row(row, workspace="/w", session="s1", **more))
+
+
+def test_what_a_command_printed_stands_behind_bars_and_its_middle_is_left_out() -> None:
+    printed = "turn 1: completed\ndiff --git a/x b/x\n" + "".join(f"line {at}\n" for at in range(60)) + "last\x1b[2J\n"
+    log = Log()
+    log.add("turn/started")
+    log.call("c1", name="bash", kind="execute", arguments={"command": "make"})
+    content = [{"type": "text", "text": printed}]
+    log.result("c1", name="bash", kind="execute", content=content, meta={"exit_code": 3})
+    text = as_text(log)
+    assert "# $ make: exit 3\n# | turn 1: completed\n# | diff --git a/x b/x\n# | line 0\n" in text
+    assert "# | last^[[2J\n" in text
+    assert "line 30" not in text
+    assert "# 39 lines left out: redline show s1 --turn 1 --whole\n" in text
+    assert "# | line 30\n" in as_text(log, whole=True)
+    assert "left out" not in as_text(log, whole=True)
+
+
+def test_a_no_of_nobody_is_told_from_that_of_a_person() -> None:
+    log = Log()
+    log.add("turn/started")
+    for outcome, call in (("unavailable", "n"), ("reject", "p")):
+        for name, kind, arguments in (("bash", "execute", {"command": f"make {call}"}), ("edit", "edit", {})):
+            proposed = [describe(f"/w/{call}", b"", b"x\n")] if name == "edit" else []
+            log.call(call + name, name=name, kind=kind, arguments=arguments, proposed=proposed)
+            log.add("permission/asked", call=call + name, request=call + name, title="", tool=name, changes=[])
+            log.add("permission/answered", call=call + name, request=call + name, outcome=outcome, by="")
+            log.result(call + name, "rejected", name=name, kind=kind)
+    text = as_text(log)
+    assert "# $ make n: nobody could be asked, not run\n" in text
+    assert "# modify n -0 +1: nobody could be asked, not applied\n" in text
+    assert "# $ make p: rejected, not run\n" in text
+    assert "# modify p -0 +1: rejected, not applied\n" in text
+
+
+def test_the_net_of_a_move_names_both_paths() -> None:
+    log = Log()
+    log.add("turn/started")
+    log.result("c", changes=[describe("/w/new", b"x\n", b"x\n", old_path="/w/old")])
+    log.add("turn/ended", reason="completed")
+    assert "# net move old -> new\n" in as_text(log)
 
 
 async def test_it_writes_bytes_and_survives_a_reader_that_left() -> None:

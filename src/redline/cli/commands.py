@@ -20,6 +20,7 @@ from redline.cli.options import (
     Approval,
     AsJson,
     BaseUrl,
+    Call,
     Data,
     File,
     Model,
@@ -210,6 +211,7 @@ def show(
 def diff(
     session: Session,
     turn: Turn = None,
+    call: Call = None,
     file: File = None,
     patch: Annotated[
         bool, typer.Option("--patch", help="Print a patch that `git apply` takes, with the true bytes.")
@@ -217,13 +219,13 @@ def diff(
     as_json: AsJson = False,
     data: Data = None,
 ) -> None:
-    """Show the net change of a session or a turn: from the first state of each file to its last.
+    """Show the net change of a session, a turn or a call: from the first state of each file to its last.
 
     Cards show secrets masked. A patch holds the true bytes, because it must apply: mind where you send it.
     """
     from redline.cli import diff as command
 
-    command.diff(session, turn=turn, file=file, patch=patch, as_json=as_json, data=data)
+    command.diff(session, turn=turn, call=call, file=file, patch=patch, as_json=as_json, data=data)
 
 
 @app.command(short_help="Take the changes of a session back.")

@@ -18,21 +18,28 @@ from redline.changes.retype import halves_of
 from redline.cli.choice import Choice, announce, to_show
 from redline.cli.config import load
 from redline.cli.failure import Failure
-from redline.cli.house import events_of, opened, recovered, require_turn
+from redline.cli.house import events_of, opened, recovered, require_turn, say_damage
 from redline.cli.interrupts import carry_out
 from redline.sessions.gate import as_json as json_of
 from redline.sessions.redaction import Redactor
 from redline.surfaces.terminal.net import draw_net
 from redline.surfaces.visible import visible
+from redline.transcript.fold import rows
 from redline.transcript.net import landed, net_items
+from redline.transcript.rows import RevertRow, ToolRow
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from redline.changes.record import FileChange
     from redline.gateway.archive import Archive
-    from redline.sessions.store import Summary
+    from redline.sessions.events import Event
+    from redline.sessions.store import Damaged, Summary
 
 
-def diff(session: str, *, turn: int | None, file: str | None, patch: bool, as_json: bool, data: Path | None) -> None:
+def diff(
+    session: str, *, turn: int | None, call: str | None, file: str | None, patch: bool, as_json: bool, data: Path | None
+) -> None:
     """Print the net change as cards, as JSON, as plain unified diffs (in a pipe), or as an exact patch."""
     config = load({"data": data}).config
 
@@ -40,7 +47,7 @@ def diff(session: str, *, turn: int | None, file: str | None, patch: bool, as_js
         async with opened(config) as archive:
             chosen = await to_show(archive, session)
             await recovered(archive, chosen.session, chosen.summary.workspace)
-            return chosen, await _items(archive, chosen.summary, turn)
+            return chosen, await _items(archive, chosen.session, turn, call)
 
     chosen, items = carry_out(read())
     summary = chosen.summary
@@ -66,12 +73,28 @@ def diff(session: str, *, turn: int | None, file: str | None, patch: bool, as_js
     sys.stdout.buffer.flush()
 
 
-async def _items(archive: Archive, summary: Summary, turn: int | None) -> list[PatchItem]:
-    session = summary.session
+async def _items(archive: Archive, session: str, turn: int | None, call: str | None) -> list[PatchItem]:
     if turn is not None:
         await require_turn(archive, session, turn)
     events = await events_of(archive, session)
-    return net_items(landed(events, turn=turn), lambda blob: archive.bytes.get(session, blob))
+    say_damage(events, session)
+    changes = landed(events, turn=turn) if call is None else _of_call(events, session, turn, call)
+    return net_items(changes, lambda blob: archive.bytes.get(session, blob))
+
+
+def _of_call(events: Sequence[Event | Damaged], session: str, turn: int | None, call: str) -> Sequence[FileChange]:
+    """What one call changed, an undo included. Agents repeat the ids of calls from turn to turn."""
+    found = [row for row in rows(events, {}) if isinstance(row, (ToolRow, RevertRow)) and row.call == call]
+    found = [row for row in found if turn is None or row.turn == turn]
+    if not found:
+        where = f"turn {turn} of session {session}" if turn else f"session {session}"
+        raise Failure(
+            3, "NO_CALL", f"There is no call {visible(call)} in {where}.", f"redline show {session} --json names them."
+        )
+    if len(found) > 1:
+        turns = ", ".join(str(row.turn) for row in found)
+        raise Failure(2, "AMBIGUOUS", f"Turns {turns} each have a call {visible(call)}.", "Say which with --turn.")
+    return found[0].changes
 
 
 def _of_file(items: list[PatchItem], file: str, summary: Summary) -> list[PatchItem]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import shlex
 import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING
 
 from redline.cli.failure import Failure
@@ -21,7 +23,7 @@ from redline.tools.undo import UndoRefused
 from redline.workspace.store import BytesError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from redline.cli.config import Config
 
@@ -63,6 +65,18 @@ async def events_of(
         if before is not None and after >= before:
             break
     return found
+
+
+def say_damage(events: Sequence[Event | Damaged], session: str) -> None:
+    """A row of the log that cannot be read may have held a change, which is then missing in what is printed."""
+    damaged = [one for one in events if isinstance(one, Damaged)]
+    if damaged:
+        rows = ", ".join(str(one.seq) for one in damaged[:5]) + (" and more" if len(damaged) > 5 else "")
+        print(
+            f"# warning: {len(damaged)} row{'s' * (len(damaged) > 1)} of the log cannot be read ({rows}). A change "
+            f"that stood there is missing here: compare with the disk. redline show {session} --all says where.",
+            file=sys.stderr,
+        )
 
 
 async def require_turn(archive: Archive, session: str, turn: int) -> int:
@@ -133,14 +147,15 @@ def folder_of(named: Path | None) -> Path:
 
 
 def myself() -> str:
-    """How this program was called, for commands that are shown to be typed: `redline`, or a path to it."""
-    called = Path(sys.argv[0])
+    """How this program can be called from any folder, for commands that are shown to be typed: its name where that
+    finds it, and not another installation of the same name; else its absolute path."""
+    called, python = Path(sys.argv[0]), Path(sys.executable)
     if called.name == "__main__.py":
-        return f"{Path(sys.executable).name} -m redline"
-    with contextlib.suppress(ValueError, OSError):
-        from shutil import which
-
-        if which(called.name) is not None:
+        # Compared as a path: the interpreter of an environment is a link to one that does not know of us.
+        name = python.name if which(python.name) == str(python) else shlex.quote(str(python))
+        return f"{name} -m redline"
+    found = which(called.name)
+    with contextlib.suppress(OSError):
+        if found is not None and Path(found).samefile(called):
             return called.name
-        return str(called.resolve().relative_to(Path.cwd()))
-    return str(called)
+    return shlex.quote(str(called.absolute()))

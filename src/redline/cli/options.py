@@ -50,6 +50,7 @@ Approval = Annotated[
 Data = Annotated[Path | None, typer.Option("--data", help="Folder of the logs instead of the configured one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program instead of text for a person.")]
 Turn = Annotated[int | None, typer.Option("--turn", min=1, help="Only this turn, counted from 1.")]
+Call = Annotated[str | None, typer.Option("--call", metavar="ID", help="Only this call, as the cards name it.")]
 File = Annotated[str | None, typer.Option("--file", metavar="PATH", help="Only this file.")]
 
 

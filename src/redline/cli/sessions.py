@@ -18,6 +18,7 @@ from rich.text import Text
 from redline.changes.codec import to_json
 from redline.changes.record import FileChange
 from redline.cli.choice import Choice, announce, to_change, to_show
+from redline.cli.columns import aligned
 from redline.cli.config import load
 from redline.cli.house import events_of, opened, recovered, require_turn
 from redline.cli.interrupts import carry_out
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 _SHARES = {"title": 3, "folder": 2}
 """What columns take of the width that the others leave."""
+_LEAST_WIDTH = {"turns": 80, "lines edited": 80, "when": 60, "folder": 40}
+"""Of the terminal, for a column to be shown at all: what is left to the others must say something."""
 PAGE = 1000
 """Events that `show` reads from the end, unless told otherwise."""
 
@@ -56,19 +59,35 @@ def list_sessions(limit: int, *, as_json: bool, data: Path | None) -> None:
     if not found:
         typer.echo('No sessions yet. Start one: redline run "…"   or see the demo: redline demo')
         return
+    rows = [_listed(one, running) for one, running in found]
+    console = Console()
+    if not console.is_terminal:
+        for line in aligned(tuple(rows[0]), *(tuple(row.values()) for row in rows)):
+            typer.echo(line)
+        return
     table = Table(box=None, pad_edge=False, expand=True)
-    for heading in ("session", "when", "turns", "lines edited", "title", "folder"):
-        table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=_SHARES.get(heading))
-    for one, running in found:
-        table.add_row(
-            one.session,
-            "running" if running else _when(one.updated_at),
-            str(one.turns),
-            _edited(one),
-            Text(visible(one.title or "(no title)")),
-            Text(visible(_short(one.workspace))),
-        )
-    Console().print(table)
+    headings = [heading for heading in rows[0] if console.width >= _LEAST_WIDTH.get(heading, 0)]
+    for heading in headings:
+        if heading == "session":  # to be typed, so never cut: wrapped where nothing else helps
+            table.add_column(heading, overflow="fold", min_width=min(console.width, _longest(rows)))
+        else:
+            table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=_SHARES.get(heading))
+    for row in rows:
+        short = {**row, "folder": _short(row["folder"])}
+        table.add_row(*(Text(visible(short[heading])) for heading in headings))
+    console.print(table)
+
+
+def _listed(one: Summary, running: bool) -> dict[str, str]:
+    """A row of the list, by heading."""
+    return {
+        "session": one.session,
+        "when": "running" if running else _when(one.updated_at),
+        "turns": str(one.turns),
+        "lines edited": _edited(one),
+        "title": one.title or "(no title)",
+        "folder": one.workspace,
+    }
 
 
 def show(session: str, *, turn: int | None, everything: bool, whole: bool, as_json: bool, data: Path | None) -> None:
@@ -105,7 +124,7 @@ def show(session: str, *, turn: int | None, everything: bool, whole: bool, as_js
             )  # fmt: skip
     else:
         for row in rows:
-            for line in plain_row(row, workspace=summary.workspace, session=summary.session):
+            for line in plain_row(row, workspace=summary.workspace, session=summary.session, whole=whole):
                 sys.stdout.buffer.write(f"{line}\n".encode("utf-8", "backslashreplace"))
         sys.stdout.buffer.flush()
 
@@ -153,6 +172,10 @@ async def _events(archive: Archive, session: str, turn: int | None, *, everythin
     if everything:
         return await events_of(archive, session)
     return await store.page(session, limit=PAGE)
+
+
+def _longest(rows: list[dict[str, str]]) -> int:
+    return max(len(row["session"]) for row in rows)
 
 
 def _edited(one: Summary) -> str:

@@ -13,7 +13,7 @@ from rich.console import Console
 from redline.changes.codec import to_json
 from redline.cli.choice import Choice, to_change
 from redline.cli.config import load
-from redline.cli.house import folder_of, opened, require_turn
+from redline.cli.house import events_of, folder_of, opened, require_turn, say_damage
 from redline.cli.interrupts import carry_out
 from redline.cli.question import confirm
 from redline.files.local import LocalFiles
@@ -38,6 +38,7 @@ def undo(
             chosen = await to_change(archive, session, "undo {}")
             if turn is not None:
                 await require_turn(archive, chosen.session, turn)
+            say_damage(await events_of(archive, chosen.session), chosen.session)
             await _undo(archive, chosen, turn, file, yes=yes, dry_run=dry_run, as_json=as_json)
 
     carry_out(work())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -14,11 +14,12 @@ from redline.surfaces import words
 from redline.surfaces.terminal import lines
 from redline.surfaces.terminal.look import ADDED, HIDDEN, QUIET, REMOVED, STRONG, Glyphs
 from redline.surfaces.visible import pieces, visible
+from redline.transcript.rows import RevertRow, ToolRow
 
 if TYPE_CHECKING:
     from redline.changes.record import FileChange
     from redline.surfaces.terminal.sheet import Frame
-    from redline.transcript.rows import NetTotal
+    from redline.transcript.rows import AnyRow, NetTotal
 
 FOLD_LINES = 200
 """Diff lines of one file above which its card is folded."""
@@ -34,6 +35,13 @@ class Setting:
     session: str = ""
     whole: bool = False
     """Nothing is folded or cut."""
+    turn: int = 0
+    call: str = ""
+    """Of what is drawn; 0 and empty: it belongs to none."""
+
+    def of(self, row: AnyRow) -> Setting:
+        """The same for what a row shows."""
+        return replace(self, turn=row.turn, call=row.call if isinstance(row, (ToolRow, RevertRow)) else "")
 
     def path(self, path: str) -> str:
         """Relative to the workspace, or as it is outside of it. Not yet visible-escaped."""
@@ -44,12 +52,19 @@ class Setting:
                 return path
         return path
 
-    def command(self, path: str) -> str | None:
-        """The command that shows a file's change whole; None where the path cannot be typed."""
+    def command(self, path: str) -> tuple[str, str] | None:
+        """The command that shows a file's change whole, and what that is: empty for exactly this change, else "the net
+        change of …", since of what belongs to no call nothing smaller can be named. None where a name in it cannot be
+        typed."""
         shown = self.path(path)
-        if not self.session or visible(shown) != shown:
+        if not self.session or any(visible(name) != name for name in (shown, self.call)):
             return None
-        return f"redline diff {self.session} --file {shlex.quote(shown)}"
+        typed, net = ["redline", "diff", self.session], "the net change of the session"
+        if self.turn:
+            typed, net = [*typed, "--turn", str(self.turn)], "the net change of the turn"
+        if self.call:
+            typed, net = [*typed, "--call", self.call], ""
+        return shlex.join([*typed, "--file", shown]), net
 
 
 def head(
@@ -127,9 +142,13 @@ def draw_lines(
 
 
 def _with_hint(text: str, change: FileChange, setting: Setting, *, applied: bool) -> Text:
-    command = setting.command(change.path) if applied else None
+    found = setting.command(change.path) if applied else None
     hint = Text().append(text, style=QUIET)
-    return hint.append(f". All of it: {command}") if command else hint
+    if found is None:
+        return hint
+    command, net = found
+    # On a line of its own, where it is likeliest to be whole.
+    return hint.append(f". {'All of it' if not net else net.capitalize()}:\n{command}")
 
 
 def _without_hunks(frame: Frame, change: FileChange) -> None:

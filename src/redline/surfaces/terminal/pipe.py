@@ -10,7 +10,8 @@ A call of which more is found after it was printed, such as a command that runs 
 
 A change that the log does not hold whole (masked secrets, bytes that are not UTF-8, binary, too large for the log)
 stands there as remarks too, with the command that prints it. Calls that changed nothing on disk are never
-printed as a change: a rejected or failed edit is one remark.
+printed as a change: a rejected or failed edit is one remark. What a command printed stands below it, each line behind a
+bar, the middle of a long output left out.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from redline.changes.reverse import reverse
 from redline.surfaces import words
 from redline.surfaces.applicable import section, why_not_a_patch
 from redline.surfaces.order import InOrder, says_the_same
+from redline.surfaces.terminal import output
 from redline.surfaces.terminal.card import Setting
 from redline.surfaces.visible import visible, visible_prose
-from redline.surfaces.words import NOT_APPLIED, NOT_RUN, mutates
 from redline.transcript.rows import (
     AgentRow,
     AnyRow,
@@ -98,13 +99,14 @@ class PipeSurface:
             self.failure = getattr(error, "strerror", None) or str(error)
 
 
-def plain_row(row: AnyRow, *, workspace: str = "", session: str = "") -> Iterator[str]:
-    """The lines of a row in the pipe form."""
-    yield from _lines(row, None, Setting(workspace, session))
+def plain_row(row: AnyRow, *, workspace: str = "", session: str = "", whole: bool = False) -> Iterator[str]:
+    """The lines of a row in the pipe form. `whole`: of what a command printed, nothing is left out."""
+    yield from _lines(row, None, Setting(workspace, session, whole))
 
 
 def _lines(row: AnyRow, before: ToolRow | None, setting: Setting) -> Iterator[str]:
     """`before`: of a call, what was printed of it, so that only what is new follows."""
+    setting = setting.of(row)
     match row:
         case UserRow():
             yield from _remarks(f"> {row.text}")
@@ -135,16 +137,18 @@ def _lines(row: AnyRow, before: ToolRow | None, setting: Setting) -> Iterator[st
 
 def _tool(row: ToolRow, setting: Setting) -> Iterator[str]:
     ended_well = _ended_well(row)
-    if row.changes and isinstance(row.call_view, TerminalCall):
+    is_command = isinstance(row.call_view, TerminalCall)
+    if is_command:
         yield from _remarks(f"{_title(row)}: {_ending(row)}")
+        yield from _printed(_output(row), setting)
     for change in row.changes:
         yield from _change(change, _applied(row, change), setting)
     landed = {change.path for change in row.changes}
     if not ended_well:
         for change in row.proposed:
             if change.path not in landed:
-                yield from _remarks(f"{_name(change, setting)}: {NOT_APPLIED.get(row.status, 'not applied')}")
-    if not row.changes and (ended_well or not row.proposed):
+                yield from _remarks(f"{_name(change, setting)}: {words.not_applied_word(row)}")
+    if not is_command and not row.changes and (ended_well or not row.proposed):
         yield from _remarks(f"{_title(row)}: {_ending(row)}")
     note = getattr(row.result_view, "note", None)
     if row.changes and note:
@@ -169,6 +173,8 @@ def _news(row: ToolRow, before: ToolRow, setting: Setting) -> Iterator[str]:
         yield from _change(reverse(gone), "found undone after what was printed before", setting)
     if (row.status, row.result_view) != (before.status, before.result_view):
         yield from _remarks(f"{_title(row)}: {_ending(row)}")
+        if isinstance(row.call_view, TerminalCall) and _output(row) != _output(before):
+            yield from _printed(_output(row), setting)
     for warning in before.warnings:
         if warning not in row.warnings:
             yield from _remarks(f"no longer so: {warning}")
@@ -201,8 +207,31 @@ def _title(row: ToolRow) -> str:
 def _ending(row: ToolRow) -> str:
     result = row.result_view
     ended = words.ended(result) if isinstance(result, TerminalResult) else ""
-    known = NOT_APPLIED if mutates(row) else NOT_RUN
-    return ended or getattr(result, "note", None) or known.get(row.status, "done")
+    said = ended or getattr(result, "note", None)
+    if said or _ended_well(row):
+        return said or "done"
+    return words.not_applied_word(row) if words.mutates(row) else words.not_run_word(row)
+
+
+def _output(row: ToolRow) -> str:
+    return row.result_view.output if isinstance(row.result_view, TerminalResult) else row.output
+
+
+def _printed(text: str, setting: Setting) -> Iterator[str]:
+    """What a command printed, each line behind a bar, so that it is not taken for a remark of Redline's."""
+    shown = output.shortened(text, whole=setting.whole)
+    for line in shown.head:
+        yield _behind_bar(line, setting)
+    if shown.left_out:
+        all_of_it = f": redline show {setting.session} --turn {setting.turn} --whole" if setting.session else ""
+        yield from _remarks(f"{shown.left_out} lines left out{all_of_it}")
+    for line in shown.tail:
+        yield _behind_bar(line, setting)
+
+
+def _behind_bar(line: str, setting: Setting) -> str:
+    kept, cut = output.line(line, whole=setting.whole)
+    return f"# | {visible(kept)}{cut}".rstrip()
 
 
 def _change(change: FileChange, word: str, setting: Setting) -> Iterator[str]:
@@ -211,19 +240,24 @@ def _change(change: FileChange, word: str, setting: Setting) -> Iterator[str]:
     if reason is None:
         yield from section(change, setting.workspace or None)
         return
-    command = setting.command(change.path)
+    hint = setting.command(change.path)
     if change.file_type == "unknown":
         yield from _remarks("its bytes are not kept: there is no patch of it, and no undo")
-    elif command is not None:
-        yield from _remarks(f"as a patch: {command} --patch")
+    elif hint is not None:
+        command, net = hint
+        yield from _remarks(f"{net}{' ' if net else ''}as a patch: {command} --patch")
     yield from _remarks(unified(change).rstrip("\n"))
 
 
 def _name(change: FileChange, setting: Setting) -> str:
-    old = f"{setting.path(change.old_path)} -> " if change.old_path else ""
     counts = f" -{change.removed} +{change.added}" if change.added or change.removed else ""
     operation = "add or modify" if change.may_be_new else change.operation
-    return f"{operation} {old}{setting.path(change.path)}{counts}{_type(change)}"
+    return f"{operation} {_paths(change, setting)}{counts}{_type(change)}"
+
+
+def _paths(of: FileChange | NetTotal, setting: Setting) -> str:
+    old = f"{setting.path(of.old_path)} -> " if of.old_path else ""
+    return f"{old}{setting.path(of.path)}"
 
 
 def _type(of: FileChange | NetTotal) -> str:
@@ -237,7 +271,7 @@ def _turn_end(row: TurnEndRow, setting: Setting) -> Iterator[str]:
     for total in row.net:
         bound = "" if total.exact else "about "
         counts = f" {bound}-{total.removed} +{total.added}" if total.counted and (total.added or total.removed) else ""
-        yield from _remarks(f"net {total.operation} {setting.path(total.path)}{counts}{_type(total)}")
+        yield from _remarks(f"net {total.operation} {_paths(total, setting)}{counts}{_type(total)}")
     used = [f"{row.input_tokens} tokens in, {row.output_tokens} out"] if row.input_tokens or row.output_tokens else []
     if row.context_size:
         used.append(f"{row.context_used} of {row.context_size} tokens in context")

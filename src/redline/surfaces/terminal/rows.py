@@ -43,7 +43,7 @@ def render_row(row: AnyRow, *, workspace: str = "", session: str = "", whole: bo
     `workspace`: paths are shown relative to it. `session`: named in the hints of folded cards. `whole`: nothing is
     folded or cut.
     """
-    setting = Setting(workspace, session, whole)
+    setting = Setting(workspace, session, whole).of(row)
     return Drawing(lambda sheet: draw_row(sheet, row, setting))
 
 

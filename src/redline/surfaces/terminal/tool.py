@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from redline.surfaces import words
-from redline.surfaces.terminal import card
+from redline.surfaces.terminal import card, output
 from redline.surfaces.terminal.look import FAULT, HIDDEN, QUIET, STRONG
 from redline.surfaces.visible import pieces, visible, visible_prose
 from redline.transcript.fields import block_text
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from redline.surfaces.terminal.sheet import Frame, Sheet
     from redline.transcript.rows import Problem, ToolRow
 
-OUTPUT_HEAD, OUTPUT_TAIL = 8, 16
-"""Lines of a command's output that are shown of a longer one."""
 CONTENT_LINES = 6
 
 
@@ -72,8 +70,8 @@ def _terminal(sheet: Sheet, row: ToolRow, view: TerminalCall, setting: Setting) 
     if view.description:
         title.append(f" {sheet.glyphs.dot} {words.agent_says(view.description)}", style=QUIET)
     frame.head(title.append(f" {sheet.glyphs.dot} ").append(status, style=style))
-    output = result.output if result is not None else row.output
-    for shown in _bounded(output, OUTPUT_HEAD, OUTPUT_TAIL, sheet, whole=setting.whole):
+    printed = result.output if result is not None else row.output
+    for shown in _bounded(printed, output.HEAD, output.TAIL, sheet, whole=setting.whole):
         frame.verbatim(shown)
     _remarks(frame, row, sheet)
     frame.close()
@@ -131,27 +129,17 @@ def _content(row: ToolRow, setting: Setting, sheet: Sheet) -> list[Text]:
 
 
 def _bounded(text: str, head: int, tail: int, sheet: Sheet, *, whole: bool) -> list[Text]:
-    """The lines of a text, its middle left out where it is long."""
-    text = text.rstrip("\n")
-    if not text:
-        return []
-    kept = text.split("\n")
-    left_out = 0
-    if not whole and len(kept) > head + tail + 1:
-        left_out = len(kept) - head - tail
-        kept = kept[:head] + kept[len(kept) - tail :]
-    shown = [_output_line(line, whole=whole) for line in kept]
-    if left_out:
-        shown.insert(head, Text(f"{sheet.glyphs.skip} {left_out} lines left out", style=QUIET))
-    return shown
+    parts = output.shortened(text, head, tail, whole=whole)
+    shown = [_output_line(line, whole=whole) for line in parts.head]
+    if parts.left_out:
+        shown.append(Text(f"{sheet.glyphs.skip} {parts.left_out} lines left out", style=QUIET))
+    return shown + [_output_line(line, whole=whole) for line in parts.tail]
 
 
 def _output_line(line: str, *, whole: bool) -> Text:
-    # A progress bar rewrites its line; its last state is what a terminal would show.
-    line = line.rstrip("\r").rsplit("\r", 1)[-1].expandtabs(8)
-    cut = "" if whole or len(line) <= 1000 else f" [{len(line) - 1000} more characters]"
+    kept, cut = output.line(line, whole=whole)
     text = Text()
-    for piece in pieces(line if whole else line[:1000]):
+    for piece in pieces(kept):
         text.append(piece.text, style=HIDDEN if piece.stands_for_hidden else "")
     return text.append(cut, style=QUIET)
 
