@@ -282,6 +282,88 @@ def test_config_says_where_each_value_comes_from(redline: CommandLine) -> None:
     assert redline("config", REDLINE_CONFIG=str(file)).returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("written", "wrong"),
+    [
+        ('approval = "maybe"\n', {"approval": "maybe"}),
+        ("max_steps = 0\nnope = 1\n", {"max_steps": 0, "nope": 1}),
+        ("[slack]\nallow = [5]\nnope = true\n", {"slack.allow": "[5]", "slack.nope": True}),
+        ("slack = 5\n", {"slack": 5}),
+        ("[formatters]\n'*.py' = []\n'*.go' = 5\n", {"formatters": {"*.py": [], "*.go": 5}}),
+        ("base_url = 7\nprompt = 3\n", {"base_url": 7, "prompt": 3}),
+        ("[discord]\nbot_token = 12345678\n", {"discord.bot_token": "**********"}),
+        ("when = 2020-01-01\n", {"when": "2020-01-01"}),
+        ("model = \n", {}),
+    ],
+)
+def test_config_shows_a_wrong_setting_as_wrong_and_all_others(
+    redline: CommandLine, written: str, wrong: dict[str, object]
+) -> None:
+    file = redline.data.parent / "config.toml"
+    file.write_text(written)
+    more = {"REDLINE_CONFIG": str(file), "REDLINE_SLACK_BASE_URL": "https://proxy", "REDLINE_DISCORD_AGENT": "codex"}
+    listed = redline("config", "--json", **more)
+    found = json.loads(listed.stdout)
+    assert listed.returncode == 2
+    assert {row["name"]: row["value"] for row in found["settings"] if "problem" in row} == wrong
+    assert len(found["problems"]) == max(len(wrong), 1)
+    assert next(row for row in found["settings"] if row["name"] == "discord.agent")["value"] == "codex"
+    shown = redline("config", **more)
+    assert shown.returncode == 2
+    lines = {line.split()[0]: line for line in shown.stdout.splitlines() if line.strip()}
+    for name in wrong:
+        assert "WRONG: " in lines[name]
+        assert str(file) in lines[name]
+    assert shown.stdout.count("WRONG: ") == len(wrong)
+    assert "Bytes of all kept states together." in lines["store_limit"]
+    assert "12345678" not in shown.stdout + shown.stderr + listed.stdout
+    assert str(file) in shown.stderr
+    refused = redline("sessions", **more)
+    assert (refused.returncode, refused.stdout) == (2, "")
+
+
+def test_a_command_that_is_shown_can_be_typed_in_any_folder(redline: CommandLine, tmp_path: Path) -> None:
+    """Whether the program was found by its name, called by a path, or another one has its name."""
+    program = Path(sys.executable).parent / "redline"
+    links = tmp_path / "with blank"
+    links.mkdir()
+    (links / "redline").symlink_to(program)
+    other = tmp_path / "another"
+    other.mkdir()
+    (other / "redline").write_text("#!/bin/sh\nexit 99\n")
+    (other / "redline").chmod(0o755)
+    plain = "/usr/bin:/bin"
+    for typed, path in (
+        ("redline", f"{links}:{plain}"),
+        ("./redline", plain),
+        (str(links / "redline"), f"{other}:{plain}"),
+        (f"../{links.name}/redline", f"{links}:{plain}"),
+        (f"{sys.executable} -m redline", plain),
+    ):
+        command = typed if " -m " in typed else f"'{typed}'"
+        where = links if typed != "redline" else tmp_path
+        environment = {**redline.environment, "PATH": path}
+        begun = subprocess.run(
+            ["/bin/sh", "-c", f"{command} run x --model {redline.script([{'text': 'Hello.'}])} -C {redline.workspace}"],
+            cwd=where, env=environment, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        shown = begun.stderr.partition("draw it again: ")[2].strip()
+        again = subprocess.run(
+            ["/bin/sh", "-c", shown], cwd="/", env=environment, capture_output=True, text=True, check=False
+        )
+        assert again.returncode == 0, (typed, shown, again.stderr)
+        assert "# Hello." in again.stdout
+
+
+def test_what_a_command_printed_is_whole_where_that_is_asked_for(redline: CommandLine) -> None:
+    steps = [{"call": [call("bash", command="seq 100; exit 3")]}, {"text": "Done."}]
+    done = redline("run", "count", "--model", redline.script(steps), "--approval", "all")
+    assert "exit 3\n# | 1\n" in done.stdout
+    assert "# | 50\n" not in done.stdout
+    assert "# 76 lines left out" in done.stdout
+    assert "# | 50\n" in redline("show", "last", "--whole").stdout
+
+
 def test_a_folder_of_the_configuration_is_a_folder_that_can_be(redline: CommandLine, tmp_path: Path) -> None:
     def shown(**environment: str) -> dict[str, object]:
         rows = json.loads(redline("config", "--json", **environment).stdout)["settings"]

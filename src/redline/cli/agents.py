@@ -18,6 +18,7 @@ from rich.text import Text
 
 from redline.agents.acp.known import KNOWN, AgentMissing, find, installed, named
 from redline.agents.builtin.agent import NAME as BUILTIN
+from redline.cli.columns import aligned
 from redline.cli.failure import Failure
 
 if TYPE_CHECKING:
@@ -122,25 +123,29 @@ def list_agents(*, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"agents": rows}, indent=2))
         return
-    console = Console()
-    table = Table(box=None, pad_edge=False)
-    for heading in ("agent", "is", "where, or how to get it", "signs in by"):
-        table.add_column(heading, overflow="fold")
-    for row in sorted(rows, key=lambda one: not one["installed"]):
-        where = shlex.join(row["command"]) if row["installed"] else row["install"]
-        table.add_row(
-            Text(str(row["name"]), style="bold" if row["installed"] else ""),
-            Text(str(row["title"])),
-            Text(where if row["installed"] else f"not installed: {where}"),
-            Text(str(row["sign_in"])),
-        )
-    console.print(table)
-    console.print(
-        Text(
-            '\nRun one: redline run --agent NAME "…". Any other agent that speaks the Agent Client Protocol: '
-            'redline run --agent-command "COMMAND ARGUMENTS" "…". Without either, the built-in agent works.'
-        )
+    headings = ("agent", "is", "where, or how to get it", "signs in by")
+    rows.sort(key=lambda one: not one["installed"])
+    shown = [(str(row["name"]), str(row["title"]), _where(row), str(row["sign_in"])) for row in rows]
+    further = (
+        '\nRun one: redline run --agent NAME "…". Any other agent that speaks the Agent Client Protocol: '
+        'redline run --agent-command "COMMAND ARGUMENTS" "…". Without either, the built-in agent works.'
     )
+    console = Console()
+    if not console.is_terminal:
+        for line in (*aligned(headings, *shown), further):
+            typer.echo(line)
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row, (name, *others) in zip(rows, shown, strict=True):
+        table.add_row(Text(name, style="bold" if row["installed"] else ""), *map(Text, others))
+    console.print(table)
+    console.print(Text(further))
+
+
+def _where(row: Mapping[str, Any]) -> str:
+    return shlex.join(row["command"]) if row["installed"] else f"not installed: {row['install']}"
 
 
 def _words(command: str) -> list[str]:

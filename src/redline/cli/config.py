@@ -16,11 +16,13 @@ from redline.cli.chat_config import ChatConfig, DiscordConfig, SlackConfig, Tele
 from redline.cli.failure import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
 
 ENVIRONMENT_PREFIX = "REDLINE_"
+DESCRIBED = "`redline config` describes each value."
 
 
 def config_file() -> Path:
@@ -121,6 +123,8 @@ class Setting:
     source: str
     """"default", the file's path, the variable's name, or "flag"."""
     description: str
+    problem: str = ""
+    """Why the value, which is then as it was given, is not in force; empty: it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,19 @@ class Settings:
     config: Config
     file: Path
     settings: tuple[Setting, ...]
+    failures: tuple[Failure, ...] = ()
+    """What is wrong, each with what to do; none: everything that was set is in force."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """A value that does not fit, or a name that does not exist."""
+
+    name: str
+    """Of the setting: the place inside a value stands in `failure` only."""
+    value: Any
+    problem: str
+    failure: Failure
 
 
 def load(flags: Mapping[str, Any] | None = None) -> Settings:
@@ -135,11 +152,25 @@ def load(flags: Mapping[str, Any] | None = None) -> Settings:
 
     Raises `Failure` (exit code 2) for a file that is not TOML, an unknown name or a value that does not fit.
     """
+    settings = survey(flags)
+    if settings.failures:
+        raise settings.failures[0]
+    return settings
+
+
+def survey(flags: Mapping[str, Any] | None = None) -> Settings:
+    """The same whatever is wrong: what does not fit stands there as wrong, and the rest as if it had not been set."""
     path = config_file()
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
+    failures: list[Failure] = []
     given = {name: value for name, value in (flags or {}).items() if value is not None}
-    for name, value in _read_file(path).items():
+    try:
+        written = _read_file(path)
+    except Failure as failure:
+        written = {}
+        failures.append(failure)
+    for name, value in written.items():
         values[name], sources[name] = value, str(path)
     for name in _TABLES:
         if isinstance(values.get(name), dict):
@@ -147,18 +178,31 @@ def load(flags: Mapping[str, Any] | None = None) -> Settings:
             sources |= {f"{name}.{key}": str(path) for key in values[name]}
     for name, value in _read_environment().items():
         table, _, key = name.rpartition(".")
-        if table:
-            values.setdefault(table, {})[key] = value
-        else:
+        if not table:
             values[name] = value
+        elif isinstance(values.setdefault(table, {}), dict):
+            values[table][key] = value
         sources[name] = _variable(name)
     for name, value in given.items():
         values[name], sources[name] = value, "flag"
-    try:
-        config = Config.model_validate(values)
-    except ValidationError as error:
-        raise _refusal(error, sources) from error
-    return Settings(config, path, tuple(_settings(config, sources)))
+    config, refused = _fitting(values, sources)
+    failures += [one.failure for one in refused]
+    return Settings(config, path, tuple(_settings(config, sources, refused)), tuple(failures))
+
+
+def _fitting(values: dict[str, Any], sources: Mapping[str, str]) -> tuple[Config, list[_Refused]]:
+    """The configuration without what does not fit, and that. Takes it out of `values`."""
+    refused: dict[str, _Refused] = {}
+    while True:
+        try:
+            return Config.model_validate(values), list(refused.values())
+        except ValidationError as error:
+            for one in error.errors():
+                found = _refusal(one, values, sources)
+                refused.setdefault(found.name, found)
+            for name in refused:
+                table, _, key = name.rpartition(".")
+                (values[table] if table else values).pop(key, None)
 
 
 def template() -> str:
@@ -178,15 +222,24 @@ _TABLES: Mapping[str, type[ChatConfig]] = {"slack": SlackConfig, "discord": Disc
 """Settings with settings of their own: `slack.allow` is `allow` under `[slack]`, and REDLINE_SLACK_ALLOW."""
 
 
-def _settings(config: Config, sources: Mapping[str, str]) -> Iterator[Setting]:
+def _settings(config: Config, sources: Mapping[str, str], refused: Sequence[_Refused]) -> Iterator[Setting]:
+    wrong = {one.name: one for one in refused}
+
+    def setting(name: str, value: Any, description: str | None) -> Setting:
+        source = sources.get(name, "default")
+        if (one := wrong.pop(name, None)) is not None:
+            return Setting(name, one.value, source, description or "", one.problem)
+        return Setting(name, value, source, description or "")
+
     for name, field in Config.model_fields.items():
         value = getattr(config, name)
         if name not in _TABLES:
-            yield Setting(name, value, sources.get(name, "default"), field.description or "")
+            yield setting(name, value, field.description)
             continue
         for key, inner in _TABLES[name].model_fields.items():
-            source = sources.get(f"{name}.{key}", "default")
-            yield Setting(f"{name}.{key}", getattr(value, key), source, inner.description or "")
+            yield setting(f"{name}.{key}", getattr(value, key), inner.description)
+    for name in list(wrong):
+        yield setting(name, None, "")
 
 
 def _toml(field: FieldInfo) -> str:
@@ -226,17 +279,22 @@ def _read_environment() -> dict[str, str]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _refusal(error: ValidationError, sources: Mapping[str, str]) -> Failure:
-    first = error.errors()[0]
-    parts = [str(part) for part in first["loc"]]
-    name = ".".join(parts)
-    source = sources.get(".".join(parts[:2])) or sources.get(parts[0], "") if parts else ""
-    if first["type"] == "extra_forbidden":
-        known = _TABLES[parts[0]].model_fields if len(parts) > 1 and parts[0] in _TABLES else Config.model_fields
-        return Failure(2, "CONFIG", f"{source} sets {name!r}, which does not exist.", f"Known: {', '.join(known)}.")
-    return Failure(
-        2,
-        "CONFIG",
-        f"{name} = {first['input']!r} (from {source}): {first['msg']}.",
-        "`redline config` describes each value.",
-    )
+def _refusal(error: ErrorDetails, values: Mapping[str, Any], sources: Mapping[str, str]) -> _Refused:
+    parts = [str(part) for part in error["loc"]]
+    in_table = parts[0] in _TABLES and len(parts) > 1
+    name = ".".join(parts[: 2 if in_table else 1])
+    source = sources.get(name) or sources.get(parts[0], "")
+    fields = _TABLES[parts[0]].model_fields if in_table else Config.model_fields
+    field = fields.get(parts[1 if in_table else 0])
+    value = values[parts[0]].get(parts[1]) if in_table else values.get(name)
+    shown = error["input"]
+    if field is not None and isinstance(field.get_default(call_default_factory=True), SecretStr):
+        value = shown = "**********"
+    if error["type"] == "extra_forbidden":
+        message = f"{source} sets {'.'.join(parts)!r}, which does not exist."
+        problem, remedy = "there is no such setting", f"Known: {', '.join(fields)}."
+    else:
+        problem = error["msg"]
+        message = f"{'.'.join(parts)} = {shown!r} (from {source}): {problem}."
+        remedy = DESCRIBED
+    return _Refused(name, value, problem, Failure(2, "CONFIG", message, remedy))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import logging
 import os
@@ -19,6 +20,8 @@ def main() -> NoReturn:
         raise SystemExit("redline: This needs Linux or macOS. On Windows, run it inside WSL.")
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # what its encoding lacks is an escape, not a crash
     # Faults that a program survives go to the log of the data folder (`cli.house`), not between the cards.
     logging.getLogger().addHandler(logging.NullHandler())
     try:

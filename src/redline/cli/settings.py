@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from redline.cli.config import config_file, load, template
+from redline.cli.columns import aligned
+from redline.cli.config import DESCRIBED, Setting, Settings, config_file, survey, template
 from redline.cli.failure import Failure
+from redline.surfaces.visible import visible
 
 
 def show(*, as_json: bool, path: bool, init: bool) -> None:
@@ -21,29 +24,58 @@ def show(*, as_json: bool, path: bool, init: bool) -> None:
     if init:
         _write_template()
         return
-    settings = load()
+    settings = survey()
     if as_json:
-        rows = [{"name": s.name, "value": _plain(s.value), "source": s.source} for s in settings.settings]
-        typer.echo(json.dumps({"file": str(settings.file), "settings": rows}, indent=2))
+        typer.echo(json.dumps(_as_json(settings), indent=2, default=str))
+    else:
+        _print(settings)
+    for failure in settings.failures:
+        remedy = f" {failure.remedy}" if failure.remedy != DESCRIBED else ""  # that is what was just done
+        print(visible(f"redline: {failure.message}{remedy}"), file=sys.stderr)
+    if settings.failures:
+        raise typer.Exit(settings.failures[0].exit_code)
+
+
+def _print(settings: Settings) -> None:
+    """With what is wrong marked as such: the values that are in force instead are the defaults."""
+    rows = [(one.name, _shown(one.value), one.source, _purpose(one)) for one in settings.settings]
+    headings = ("setting", "value", "from", "what it is for")
+    state = "" if settings.file.exists() else " (does not exist; `redline config --init` writes one)"
+    further = (
+        f"\nFile: {settings.file}{state}",
+        "A value comes from the file, from REDLINE_<NAME> in the environment, or from a flag; the last one wins.",
+    )
+    console = Console()
+    if not console.is_terminal:
+        for line in (*aligned(headings, *rows), *further):
+            typer.echo(line)
         return
     table = Table(box=None, pad_edge=False)
-    for heading in ("setting", "value", "from", "what it is for"):
+    for heading in headings:
         table.add_column(heading, overflow="fold")
-    for setting in settings.settings:
-        value = _plain(setting.value)
-        table.add_row(
-            setting.name,
-            Text("(empty)" if value in ("", None, {}) else str(value)),
-            Text(setting.source),
-            Text(setting.description),
-        )
-    console = Console()
+    for setting, row in zip(settings.settings, rows, strict=True):
+        table.add_row(*(Text(visible(cell), style="bold red" if setting.problem else "") for cell in row))
     console.print(table)
-    state = "" if settings.file.exists() else " (does not exist; `redline config --init` writes one)"
-    console.print(Text(f"\nFile: {settings.file}{state}"))
-    console.print(
-        "A value comes from the file, from REDLINE_<NAME> in the environment, or from a flag; the last one wins."
-    )
+    for line in further:
+        console.print(Text(line))
+
+
+def _shown(value: object) -> str:
+    plain = _plain(value)
+    return "(empty)" if plain in ("", None, {}) else str(plain)
+
+
+def _purpose(setting: Setting) -> str:
+    return f"WRONG: {setting.problem}. {setting.description}".rstrip() if setting.problem else setting.description
+
+
+def _as_json(settings: Settings) -> dict[str, object]:
+    rows: list[dict[str, object]] = []
+    for one in settings.settings:
+        wrong = {"problem": one.problem} if one.problem else {}
+        rows.append({"name": one.name, "value": _plain(one.value), "source": one.source, **wrong})
+    problems = [{"code": one.code, "message": one.message, "remedy": one.remedy} for one in settings.failures]
+    return {"file": str(settings.file), "settings": rows, **({"problems": problems} if problems else {})}
 
 
 def _write_template() -> None:
