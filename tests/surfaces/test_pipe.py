@@ -12,6 +12,7 @@ import pytest
 
 from eventmaker import Log, as_json
 from redline.changes.compare import describe
+from redline.surfaces.applicable import why_not_a_patch
 from redline.surfaces.terminal.pipe import PipeSurface, plain_row
 from redline.tools.builtin import builtin_toolset
 from redline.transcript.fold import Transcript, rows
@@ -261,3 +262,8 @@ async def _as_it_came(log: Log, root: Path) -> str:
     for event in log.events:
         await surface.show(transcript.apply(event), transcript.state)
     return printed.getvalue()
+
+
+def test_a_text_that_became_binary_is_binary_first() -> None:
+    assert why_not_a_patch(describe("/w/a", b"\0\xff", b"text\n")) == "binary"
+    assert why_not_a_patch(describe("/w/a", b"\xff\n", b"text\n")) == "not UTF-8"

@@ -138,3 +138,11 @@ def test_the_card_of_a_change_keeps_the_change_as_it_is() -> None:
     view = diff_result("Write a", ToolResult([], False, [change], None))
     assert isinstance(view, DiffResult)
     assert view.changes == [change]
+
+
+def test_what_is_known_to_be_too_large_is_told_once() -> None:
+    before, after = Side("a" * 40, 1 << 30), Side("b" * 40, 10)
+    change = without_basis("/w/a", "modify", before, after)
+    assert note_of([change]) == "large cut, 1.0 GiB become 10 B; no text basis (too large to compare)"
+    grown = without_basis("/w/a", "modify", after, before)
+    assert note_of([grown]) == "no text basis (too large to compare): 10 B became 1.0 GiB"

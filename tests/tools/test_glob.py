@@ -113,3 +113,19 @@ def test_a_malformed_meta_never_raises():
     for meta in (None, [], {"paths": "3"}, {"paths": True}):
         assert Glob().present_result({}, ToolResult([text_block("x")], False, (), meta)) is None
     assert Glob().present_call({"pattern": 3}, ()) == GenericCall("Find", "search", locations=[])
+
+
+@pytest.mark.parametrize("pattern", ["[", "a[b", "[]", "[!]", "a\\", "   ", "/", "[z-a]"])
+async def test_a_pattern_that_nothing_can_match_is_refused(bench, pattern):
+    bench.put("a[b", "x")
+    done = await bench.call("glob", pattern=pattern)
+    assert done.code == "INVALID_PATTERN", done.text
+    assert repr(pattern) in done.text
+
+
+async def test_brackets_that_are_closed_or_escaped(bench):
+    for name in ("a", "b", "]", "["):
+        bench.put(name, "x")
+    for pattern, names in (("[ab]", "ab"), ("[]]", "]"), ("[!]]", "ab["), ("\\[", "["), ("[[]", "[")):
+        done = await bench.call("glob", pattern=pattern)
+        assert sorted(done.text.split("\n")) == sorted(names), pattern

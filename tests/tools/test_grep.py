@@ -68,10 +68,11 @@ async def test_a_pattern_made_to_explode_does_not(bench):
         assert (await bench.call("grep", pattern=pattern)).code == "INVALID_PATTERN"
 
 
-@pytest.mark.parametrize("pattern", ["(", r"(a)\1", "a(?=b)", "[z-a]", "*"])
+@pytest.mark.parametrize("pattern", ["(", "(.", r"(a)\1", "a(?=b)", "[z-a]", "*"])
 async def test_an_expression_that_does_not_compile_is_named(bench, pattern):
     done = await bench.call("grep", pattern=pattern)
     assert done.code == "INVALID_PATTERN"
+    assert "(?m)" not in done.text, "what the pattern does not hold"
     assert "literal" in done.text
 
 

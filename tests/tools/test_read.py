@@ -56,7 +56,7 @@ async def test_wide_lines_stop_at_the_byte_limit_and_long_ones_are_cut(bench):
     assert "KiB are shown at once" in done.text
     last = await bench.call("read", path="wide.txt", offset=101)
     assert "more characters]" in last.text
-    assert "1 lines are cut after 2000 characters." in last.text
+    assert "1 line is cut after 2000 characters." in last.text
 
 
 async def test_a_long_line_is_cut_between_words_so_that_no_half_of_a_secret_is_shown(bench):
@@ -122,7 +122,7 @@ async def test_an_empty_file_and_an_offset_past_the_end(bench):
     assert (await bench.call("read", path="empty.txt")).text == "[The file is empty.]"
     past = await bench.call("read", path="one.txt", offset=2)
     assert past.code == "OUT_OF_RANGE"
-    assert "has 1 lines" in past.text
+    assert "has 1 line;" in past.text
 
 
 async def test_binary_files_are_refused_with_their_size(bench):

@@ -224,7 +224,7 @@ def _inserted(data: bytes, edit: Insert) -> bytes:
     if not 0 <= edit.line <= count:
         raise FileError(
             "NO_MATCH",
-            f"There is no line {edit.line}: the file has {count} lines.",
+            f"There is no line {edit.line}: the file has {_counted(count)}.",
             "Read the file again; 0 inserts at the top.",
         )
     at = starts[edit.line]
@@ -241,6 +241,10 @@ def _inserted(data: bytes, edit: Insert) -> bytes:
     return bom + before + text + (b"" if text.endswith(LF) else ending) + after
 
 
+def _counted(lines: int) -> str:
+    return "1 line" if lines == 1 else f"{lines} lines"
+
+
 def _without_lines(data: bytes, edit: DeleteLines) -> bytes:
     bom = BOM if data.startswith(BOM) else b""
     body = data[len(bom) :]
@@ -249,7 +253,7 @@ def _without_lines(data: bytes, edit: DeleteLines) -> bytes:
     if not 1 <= edit.first <= edit.last <= count:
         raise FileError(
             "NO_MATCH",
-            f"There are no lines {edit.first} to {edit.last}: the file has {count} lines.",
+            f"There are no lines {edit.first} to {edit.last}: the file has {_counted(count)}.",
             "Read the file again; lines count from 1, and both ends are included.",
         )
     start, end = starts[edit.first - 1], starts[edit.last]

@@ -38,8 +38,8 @@ def why_not_a_patch(change: FileChange) -> str | None:
     sides = [side for side in (change.before, change.after) if side is not None]
     reasons: list[tuple[bool, str]] = [
         (change.redacted, "secrets are masked"),
-        (any(not side.utf8 for side in sides), "not UTF-8"),
         (change.file_type == "binary", "binary"),
+        (any(not side.utf8 for side in sides), "not UTF-8"),
         (change.may_be_new, "whether it was there before is not known"),
         (change.file_type == "unknown", "no text to compare"),
         (change.truncated, "too large for the log"),

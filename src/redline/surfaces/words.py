@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from redline.files.local import BASIS_LIMIT
 from redline.surfaces.visible import hidden_kinds, visible
 from redline.transcript.rows import NetTotal
 from redline.views import GenericCall, TerminalCall, TerminalResult
@@ -226,7 +227,10 @@ def without_hunks(change: FileChange) -> str:
     if change.file_type == "binary" and (before or after):
         return " become ".join(f"{side.size} bytes" for side in (before, after) if side is not None)
     if change.file_type == "unknown":
-        return "No text to compare, and no patch: too large, or its bytes are not kept."
+        size = max((side.size for side in (before, after) if side is not None), default=0)
+        return (
+            f"No text to compare, and no patch: too large{'' if size > BASIS_LIMIT else ', or its bytes are not kept'}."
+        )
     if change.truncated:
         return "Too large for the log."
     if change.operation == "add":

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redline.changes.record import FileChange
+from redline.files.local import BASIS_LIMIT
 from redline.files.seam import Outcome
 from redline.tools.landed import targets_of, unchanged
 from redline.tools.parameters import logged_text
@@ -87,7 +88,9 @@ def note_of(changes: Sequence[FileChange], links: object = None) -> str | None:
     for change in changes:
         own = {change.path, change.old_path}
         through = [through_link(name, real) for name, real in known if real in own or name in own]
-        words = [word for word in (large_cut(change), missing_basis(change), *through) if word]
+        cut = large_cut(change)
+        basis = missing_basis(change, sizes=cut is None)
+        words = [word for word in (cut, basis, *through) if word]
         if words:
             notes.append((f"{change.path}: " if len(changes) > 1 else "") + "; ".join(words))
     return "; ".join(notes) or None
@@ -109,17 +112,21 @@ def large_cut(change: FileChange) -> str | None:
     return None
 
 
-def missing_basis(change: FileChange) -> str | None:
-    """Why a change has no hunks, or hunks with escapes in them. None where the text says all."""
+def missing_basis(change: FileChange, *, sizes: bool = True) -> str | None:
+    """Why a change has no hunks, or hunks with escapes in them. None where the text says all. `sizes`: with what is
+    known of them, where nothing else tells it."""
     before, after = change.before, change.after
     if change.file_type not in ("binary", "unknown"):
         odd = any(side is not None and not side.utf8 for side in (before, after))
         return "not UTF-8: odd bytes are shown as escapes" if odd else None
-    reason = "too large to compare, or its bytes are not at hand"
+    largest = max((side.size for side in (before, after) if side is not None), default=0)
+    reason = "too large to compare" if largest > BASIS_LIMIT else "too large to compare, or its bytes are not at hand"
     if change.file_type == "binary":
         reason = "binary"
     elif before is None and change.operation == "modify":
         reason = "what it held before is not known"
+    if not sizes:
+        return f"no text basis ({reason})"
     if before is not None and after is not None and before.blob != after.blob:
         return f"no text basis ({reason}): {_bytes(before.size)} became {_bytes(after.size)}"
     size = after or before
@@ -129,4 +136,6 @@ def missing_basis(change: FileChange) -> str | None:
 def _bytes(size: int) -> str:
     if size < 1024:
         return f"{size} B"
-    return f"{size / 1024:.1f} KiB" if size < 1024**2 else f"{size / 1024**2:.1f} MiB"
+    if size < 1024**3:
+        return f"{size / 1024:.1f} KiB" if size < 1024**2 else f"{size / 1024**2:.1f} MiB"
+    return f"{size / 1024**3:.1f} GiB"

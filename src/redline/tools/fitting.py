@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from redline.changes.compare import lines_of
 from redline.files.error import FileError
 from redline.files.text import BOM, is_binary
+from redline.tools.counting import counted
 
 _COUNTED = 20
 """Places listed for a hunk that fits several."""
@@ -140,9 +141,11 @@ def _only(name: str, old: list[str], places: list[int]) -> int:
         raise FileError(
             "AMBIGUOUS", f"{name} fits in {len(places)} places (from lines {shown}).", "Give more lines of context."
         )
+    do = "does" if len(old) == 1 else "do"
     raise FileError(
         "NO_MATCH",
-        f"{name} does not fit: its {len(old)} old lines do not stand in the file together, below the hunk before it.",
+        f"{name} does not fit: its {counted(len(old), 'old line')} {do} not stand in the file together, below the hunk "
+        "before it.",
         "Read the file again and copy the lines exactly; hunks go in the order of the file.",
     )
 

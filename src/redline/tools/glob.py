@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import Field
 
+from redline.tools.counting import counted
 from redline.tools.parameters import Parameters, Path, logged_number
 from redline.tools.search import (
     SECONDS,
-    counted,
     folder_of,
     in_thread,
     path_matcher,

@@ -14,11 +14,11 @@ import re2  # type: ignore[import-untyped]
 from pydantic import Field
 
 from redline.files.text import BOM, is_binary
+from redline.tools.counting import counted
 from redline.tools.excerpt import cut_line, decoded, masked_keys, numbered
 from redline.tools.parameters import Parameters, Path, logged_number
 from redline.tools.search import (
     SECONDS,
-    counted,
     folder_of,
     in_thread,
     path_matcher,
@@ -183,7 +183,9 @@ class _Report:
     def remarks(self, complete: bool) -> list[str]:
         said = []
         if self.full:
-            said.append(f"[Stopped after {self.matches} matches; narrow the pattern or the path to see more.]")
+            said.append(
+                f"[Stopped after {counted(self.matches, 'match')}; narrow the pattern or the path to see more.]"
+            )
         if not complete:
             said.append(f"[Stopped after {SECONDS:.0f} s; there may be more.]")
         if self.large:
@@ -222,6 +224,9 @@ def matching_lines(expression: Any, data: bytes, deadline: Deadline) -> Iterator
         at = end + 1
 
 
+_BY_LINES = b"(?m)"
+
+
 def _expression(arguments: GrepArguments) -> Any:
     options = re2.Options()
     options.never_nl = True
@@ -229,9 +234,10 @@ def _expression(arguments: GrepArguments) -> Any:
     options.case_sensitive = not arguments.ignore_case
     pattern = re2.escape(arguments.pattern) if arguments.literal else arguments.pattern
     try:
-        return re2.compile(f"(?m){pattern}".encode(), options)
+        return re2.compile(_BY_LINES + pattern.encode(), options)
     except (re2.error, UnicodeEncodeError) as error:
         reason = error.args[0] if error.args and isinstance(error.args[0], bytes) else str(error).encode()
+        reason = reason.replace(_BY_LINES, b"", 1)  # what the pattern does not hold, whoever wrote it need not hear of
         raise ToolError(
             "INVALID_PATTERN",
             f"The expression {arguments.pattern!r} does not compile: {decoded(reason)}.",

@@ -12,6 +12,7 @@ from pydantic import Field
 from redline.files.error import FileError
 from redline.files.seam import Content, Files, Target
 from redline.files.text import BOM, is_binary
+from redline.tools.counting import counted
 from redline.tools.excerpt import LINE_LIMIT, Window, decoded, outside_key, window
 from redline.tools.parameters import Parameters, Path, logged_number, logged_text
 from redline.tools.tool import Tool, ToolContext, ToolError, ToolOutput, ToolResult, text_block
@@ -71,7 +72,7 @@ class Read(Tool[ReadArguments]):
         title = f"Read {path or ''}".rstrip()
         if limit is not None:
             first = offset or 1
-            title += f" (lines {first} to {first + limit - 1})"
+            title += f" ({_span(first, first + limit - 1)})"
         elif offset is not None and offset > 1:
             title += f" (from line {offset})"
         return GenericCall(title, "read", locations=[Location(path, offset or 1)] if path else [])
@@ -83,8 +84,7 @@ class Read(Tool[ReadArguments]):
         if result.is_error or path is None or offset is None or shown is None or total is None:
             return None
         whole = offset == 1 and shown == total
-        all_of_it = "1 line" if total == 1 else f"{total} lines"
-        part = all_of_it if whole else f"lines {offset} to {offset + shown - 1} of {total}"
+        part = counted(total, "line") if whole else f"{_span(offset, offset + shown - 1)} of {total}"
         return GenericResult(f"Read {path} ({part})", result.content)
 
 
@@ -95,7 +95,7 @@ def _shown(arguments: ReadArguments, data: bytes) -> tuple[str, dict[str, int]]:
     if arguments.offset > max(len(lines), 1):
         raise ToolError(
             "OUT_OF_RANGE",
-            f"{arguments.path} has {len(lines)} lines; line {arguments.offset} is past its end.",
+            f"{arguments.path} has {counted(len(lines), 'line')}; line {arguments.offset} is past its end.",
             "Give a smaller offset.",
         )
     first = outside_key(lines, arguments.offset)
@@ -103,6 +103,10 @@ def _shown(arguments: ReadArguments, data: bytes) -> tuple[str, dict[str, int]]:
     footer = " ".join(_footer(arguments, first, shown, len(lines), endings, body, data))
     text = f"{shown.text}\n\n[{footer}]" if shown.text else f"[{footer}]"
     return text, {"offset": first, "lines": shown.shown, "total": len(lines)}
+
+
+def _span(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first} to {last}"
 
 
 def _text_bytes(path: str, content: Content) -> bytes:
@@ -141,12 +145,14 @@ def _footer(
     if not data:
         return ["The file is empty."]
     last = first + shown.shown - 1
-    said = [f"Lines {first} to {last} of {total}." if shown.shown < total else f"All {total} lines."]
+    whole = "The only line." if total == 1 else f"All {total} lines."
+    said = [f"{_span(first, last).capitalize()} of {total}." if shown.shown < total else whole]
     if last < total:
         why = f" ({BYTES // 1024} KiB are shown at once)" if shown.shown < arguments.limit else ""
         said.append(f"More follow{why}: read on with offset {last + 1}.")
     if shown.cut:
-        said.append(f"{shown.cut} lines are cut after {LINE_LIMIT} characters.")
+        are = "is" if shown.cut == 1 else "are"
+        said.append(f"{counted(shown.cut, 'line')} {are} cut after {LINE_LIMIT} characters.")
     if endings:
         said.append(endings)
     if last >= total and body and not body.endswith(b"\n"):

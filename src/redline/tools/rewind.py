@@ -67,7 +67,9 @@ class Rewind:
         hunks = compare(before, after)
         if not 1 <= number <= len(hunks):
             raise UndoRefused(
-                "NO_HUNK", f"{change.path}: the change has {len(hunks)} hunks, not {number}.", "Choose one of them."
+                "NO_HUNK",
+                f"{change.path}: the change has no hunk {number}; the last one is {len(hunks)}.",
+                "Choose one of them.",
             )
         without = _without(after, before, hunks[number - 1])
         file.now = _of_bytes(self._merged(change, now, without, after), now.executable)

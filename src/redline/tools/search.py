@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,32 @@ def path_matcher(pattern: str, folder: Path) -> Callable[[str], bool]:
     if cleaned.startswith(("!", "#")):
         cleaned = "\\" + cleaned
     try:
-        spec = GitIgnoreSpec.from_lines(_alternatives(cleaned))
-    except ValueError as error:
+        spec = GitIgnoreSpec.from_lines(map(_checked, _alternatives(cleaned)))
+    except (ValueError, re.error) as error:
         raise ToolError("INVALID_PATTERN", f"{pattern!r} is no pattern of paths: {error}.", "Mend it.") from None
     # Escaped, because the matcher takes no name that is not UTF-8.
     return lambda name: spec.match_file(escaped(name))
+
+
+def _checked(pattern: str) -> str:
+    """The pattern, which git would take without a word for one that nothing matches. Raises ValueError."""
+    if not pattern.strip(" /"):
+        raise ValueError("it names nothing")
+    at = 0
+    while at < len(pattern):
+        if pattern[at] == "[":
+            # A `]` that comes first, or first after the negation, stands for itself.
+            start = at + 2 + (pattern[at + 1 : at + 2] in ("!", "^"))
+            closing = _CLOSING.search(pattern, start)
+            if closing is None:
+                raise ValueError("it has a '[' that no ']' closes; write '\\[' for the character itself")
+            at = closing.end()
+        else:
+            at += 1 + (pattern[at] == "\\")
+    return pattern
+
+
+_CLOSING = re.compile(r"(?:[^\]\\]|\\.)*\]", re.DOTALL)
 
 
 def _alternatives(pattern: str) -> list[str]:
@@ -108,8 +130,3 @@ def search_title(verb: str, arguments: Mapping[str, Any]) -> str:
 def search_card(verb: str, arguments: Mapping[str, Any]) -> ToolCallView:
     path = logged_text(arguments, "path")
     return GenericCall(search_title(verb, arguments), "search", locations=[Location(path)] if path else [])
-
-
-def counted(number: int, noun: str) -> str:
-    plural = noun + ("es" if noun.endswith("ch") else "s")
-    return f"{number} {noun if number == 1 else plural}"

@@ -10,6 +10,7 @@ from pydantic import Field
 from redline.changes.record import FileChange
 from redline.files.seam import Content, Files, Outcome
 from redline.files.seam import Write as WriteAction
+from redline.tools.counting import counted
 from redline.tools.diff_card import LARGE_CUT_LINES, diff_call, diff_result, file_title, mutation_meta
 from redline.tools.parameters import Parameters, Path
 from redline.tools.tool import Step, Tool, ToolContext, ToolOutput, ToolResult, text_block
@@ -52,11 +53,11 @@ class Write(Tool[WriteArguments]):
 def _sentence(path: str, outcome: Outcome) -> str:
     now = _lines(outcome.after)
     if outcome.before is None:
-        return f"Created {path}" + (f" ({now} lines)." if now is not None else ".")
+        return f"Created {path}" + (f" ({counted(now, 'line')})." if now is not None else ".")
     was = _lines(outcome.before)
     if was is None or now is None:
         return f"Replaced {path}."
-    said = f"Replaced {path} ({was} lines before, {now} now)."
+    said = f"Replaced {path} ({counted(was, 'line')} before, {now} now)."
     if was - now >= LARGE_CUT_LINES and now * 2 <= was:
         said += " Large cut: if you left lines out for brevity, they are gone from the file; write them back."
     return said
