@@ -88,7 +88,7 @@ def test_an_insert_needs_its_line() -> None:
     assert not change.anchored
     (change,) = from_arguments(None, {"command": "insert", "path": "/w/a", "insert_line": 0, "new_str": "x"})
     assert change.hunks[0].new_start == 1
-    for line in (None, True, -1, "4"):
+    for line in (None, True, -1, "4", 10**15, 10**400):
         assert from_arguments("insert", {"path": "/w/a", "insert_line": line, "insert_text": "x\n"}) == []
 
 

@@ -349,3 +349,9 @@ def test_the_plain_form_of_every_kind_of_change_reads_back_alone_and_in_a_row(li
 def test_the_plain_form_of_a_change_without_hunks_says_what_it_is(name: str, last: str) -> None:
     lines = unified(fates()[name]).splitlines()
     assert (len(lines), lines[2]) == (3, last)
+
+
+@pytest.mark.parametrize("number", ["9" * 16, "9" * 5000, "\u0661"])
+def test_a_number_that_no_line_can_have_is_no_place(number: str) -> None:
+    change = only(f"--- a/x\n+++ b/x\n@@ -{number} +{number} @@\n-a\n+b\n")
+    assert (change.anchored, change.hunks[0].old_start, change.hunks[0].lines) == (False, 1, ("-a", "+b"))

@@ -41,6 +41,8 @@ _VAGUE_REPLACEMENTS = (("search", "replace"), ("old", "new"), ("before", "after"
 _CONTENTS = ("content", "contents", "file_text", "fileText", "new_text")
 _LINES = ("insert_line", "insertLine", "line_number", "lineNumber", "line")
 _INSERTED = ("insert_text", "insertText", "new_str", "new_text", "text", "content")
+_NO_LINE = 10**15
+"""Larger numbers are no places in a file, nor can every reader of the log hold them."""
 _PATCHES = ("patch", "patch_text", "patchText", "diff", "unified_diff", "input")
 _RANGES = (
     "start_line", "startLine", "end_line", "endLine", "line_start", "line_end", "start", "end", "range", "from_line",
@@ -233,4 +235,4 @@ def _first(arguments: Arguments, keys: Sequence[str], *, empty: bool = False) ->
 
 
 def _is_line(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _NO_LINE

@@ -7,35 +7,22 @@ shell prompt) is not content.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from redline.changes.envelope import BEGIN
-from redline.changes.names import (
-    NOWHERE,
-    bare_git_names,
-    bare_names,
-    header_names,
-    is_epoch,
-    name_of_both,
-    name_of_line,
-    unquoted,
-)
-from redline.changes.patch import BINARY, NO_TEXT, TRUNCATED
-from redline.changes.record import FileChange, Hunk, Side
+from redline.changes.names import header_names, is_epoch, name_of_line
+from redline.changes.patch import TRUNCATED
+from redline.changes.record import FileChange, Hunk
+from redline.changes.section import PatchedFile
 
 if TYPE_CHECKING:
-    from redline.changes.record import Operation, Provenance
+    from redline.changes.record import Provenance
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -([0-9]{1,15})(?:,([0-9]{1,15}))? \+([0-9]{1,15})(?:,([0-9]{1,15}))? @@")
+"""Longer numbers are no places in a file, nor can every reader of the log hold them."""
 _COLOURED = re.compile(r"^\x1b\[[0-9;]*m[^\n]{0,20}(?:diff --git |--- |\+\+\+ |@@ )", re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
-_EXTENDED = re.compile(
-    r"(?:new file mode|deleted file mode|old mode|new mode|rename from|rename to|copy from|copy to"
-    r"|similarity index|dissimilarity index|index) "
-)
 _MOVED = "Moved to: "
-_MODES = {"\\ made executable": (False, True), "\\ made not executable": (True, False)}
 _COMBINED = ("diff --cc ", "diff --combined ", "@@@ -")
 _NOT_READ = "a combined diff of several parents is not read; compare with one of them"
 
@@ -57,104 +44,20 @@ def parse(text: str | bytes, *, provenance: Provenance = "reported") -> list[Fil
     return [file.change(provenance) for file in files]
 
 
-@dataclass(slots=True)
-class _File:
-    """What has been read of one file's section."""
-
-    old: str | None = None
-    new: str | None = None
-    whole: bool = False
-    """Both names were told without prefixes."""
-    header: tuple[str, str] | None = None
-    """The names of its `diff --git` line."""
-    compared: bool = False
-    """Its names are of two folders or files that `diff` compared; it knows of no moves."""
-    old_absent: bool = False
-    """Its time stamp is the one that `diff` gives to a file that is not there."""
-    new_absent: bool = False
-    operation: Operation | None = None
-    copied: bool = False
-    binary: bool = False
-    without_text: bool = False
-    truncated: bool = False
-    anchored: bool = True
-    old_executable: bool | None = None
-    new_executable: bool | None = None
-    hunks: list[Hunk] = field(default_factory=list)
-    old_unfinished: bool = False
-    new_unfinished: bool = False
-
-    def change(self, provenance: Provenance) -> FileChange:
-        old, new = self.names()
-        operation = self.operation or _operation(old, new)
-        signs = [line[0] for hunk in self.hunks for line in hunk.lines]
-        before, after = self._sides(operation)
-        unknown = self.copied or self.without_text  # the hunks of a copy compare it with another file
-        return FileChange(
-            path=old if operation == "delete" else new,
-            operation=operation,
-            hunks=() if unknown else tuple(self.hunks),
-            added=0 if unknown else signs.count("+"),
-            removed=0 if unknown else signs.count("-"),
-            file_type="binary" if self.binary else "unknown" if unknown else "text",
-            old_path=old if operation == "move" else None,
-            exact=not unknown,
-            anchored=self.anchored,
-            truncated=self.truncated,
-            before=before,
-            after=after,
-            provenance=provenance,
-        )
-
-    def names(self) -> tuple[str, str]:
-        """Of the two sides, without prefixes."""
-        old, new = self.old or self.new or "", self.new or self.old or ""
-        if self.whole:
-            return old, new
-        if self.header is not None:
-            return bare_git_names(old, new, self.header)
-        bare = bare_names(old, new)
-        if not self.compared or NOWHERE in bare:
-            return bare
-        name = name_of_both(*bare)
-        old_empty = not any(hunk.old_lines for hunk in self.hunks)
-        new_empty = not any(hunk.new_lines for hunk in self.hunks)
-        return NOWHERE if self.old_absent and old_empty else name, NOWHERE if self.new_absent and new_empty else name
-
-    def _sides(self, operation: Operation) -> tuple[Side | None, Side | None]:
-        told = self.old_unfinished or self.new_unfinished or self.old_executable or self.new_executable
-        if not told:
-            return None, None
-        return (
-            None if operation == "add" else self._side(old=True),
-            None if operation == "delete" else self._side(old=False),
-        )
-
-    def _side(self, *, old: bool) -> Side:
-        unfinished = self.old_unfinished if old else self.new_unfinished
-        executable = self.old_executable if old else self.new_executable
-        last = self.hunks[-1] if self.hunks else None
-        lines = None
-        if unfinished and last is not None:
-            start, count = (last.old_start, last.old_lines) if old else (last.new_start, last.new_lines)
-            lines = start + count - 1
-        return Side(blob="", size=0, executable=bool(executable), final_newline=not unfinished, lines=lines)
-
-
 class _Reader:
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
         self._at = 0
-        self._files: list[_File] = []
+        self._files: list[PatchedFile] = []
 
-    def files(self) -> list[_File]:
+    def files(self) -> list[PatchedFile]:
         while self._at < len(self._lines):
             line = self._lines[self._at]
             if line.startswith("diff --git "):
                 self._at += 1
                 self._git_section(line[len("diff --git ") :])
             elif self._at_names():
-                self._files.append(_File())
+                self._files.append(PatchedFile())
                 self._names(self._files[-1])
             elif line.startswith(_COMBINED):
                 raise ValueError(f"line {self._at + 1}: {_NOT_READ}")
@@ -177,7 +80,7 @@ class _Reader:
             self._files[-1].truncated = True
 
     def _git_section(self, names: str) -> None:
-        file = _File(header=header_names(names))
+        file = PatchedFile(header=header_names(names))
         self._files.append(file)
         file.old, file.new = file.header or ("", "")
         while self._at < len(self._lines):
@@ -190,14 +93,14 @@ class _Reader:
             if line.startswith(("Binary files ", "GIT binary patch")):
                 file.binary = True
             else:
-                _read_extended(file, line)
+                file.read_extended(line)
             self._at += 1
 
     def _at_names(self) -> bool:
         lines, at = self._lines, self._at
         return at + 1 < len(lines) and lines[at].startswith("--- ") and lines[at + 1].startswith("+++ ")
 
-    def _names(self, file: _File) -> None:
+    def _names(self, file: PatchedFile) -> None:
         """The two lines that name a file, and its hunks."""
         (old, old_stamp), (new, new_stamp) = (name_of_line(self._lines[at][4:]) for at in (self._at, self._at + 1))
         if not file.whole:
@@ -213,19 +116,15 @@ class _Reader:
         elif not file.hunks and not self._reason_follows(file):
             raise ValueError(f"line {self._at + 1}: {new} is named but no hunk follows")
 
-    def _reason_follows(self, file: _File) -> bool:
+    def _reason_follows(self, file: PatchedFile) -> bool:
         """Lines that say what a change without hunks is."""
         first = self._at
         while self._at < len(self._lines) and self._lines[self._at].startswith("\\ "):
-            reason = self._lines[self._at]
-            file.binary = file.binary or reason == BINARY
-            file.without_text = file.without_text or reason == NO_TEXT
-            if reason in _MODES:
-                file.old_executable, file.new_executable = _MODES[reason]
+            file.read_reason(self._lines[self._at])
             self._at += 1
         return file.header is not None or self._at > first
 
-    def _hunk(self, file: _File) -> None:
+    def _hunk(self, file: PatchedFile) -> None:
         header = self._lines[self._at]
         if header.startswith("@@@"):
             raise ValueError(f"line {self._at + 1}: {_NOT_READ}")
@@ -262,7 +161,7 @@ class _Reader:
         self._at += 1
         return line
 
-    def _marker(self, file: _File, lines: list[str]) -> bool:
+    def _marker(self, file: PatchedFile, lines: list[str]) -> bool:
         """Passes the line that stands after the last one of a side without a final newline, where it is next."""
         at = self._at
         if at >= len(self._lines) or self._lines[at][:1] != "\\" or self._lines[at] == TRUNCATED or not lines:
@@ -272,7 +171,7 @@ class _Reader:
         file.new_unfinished = file.new_unfinished or lines[-1][0] != "-"
         return True
 
-    def _snippet(self, file: _File) -> None:
+    def _snippet(self, file: PatchedFile) -> None:
         """A hunk whose header gives no place: its lines end where none of the three signs stands."""
         lines: list[str] = []
         while self._at < len(self._lines) and not self._at_names() and self._lines[self._at][:1] in (" ", "-", "+"):
@@ -295,37 +194,3 @@ def _plain_lines(text: str) -> list[str]:
     if names and all(line.endswith("\r") for line in names):
         lines = [line.removesuffix("\r") for line in lines]
     return lines
-
-
-def _read_extended(file: _File, line: str) -> None:
-    """One line between `diff --git` and the names; one that is not known says nothing."""
-    match = _EXTENDED.match(line)
-    if match is None:
-        return
-    key, value = match[0].rstrip(), line[match.end() :]
-    if key == "new file mode":
-        file.operation, file.new_executable = "add", _is_executable(value)
-    elif key == "deleted file mode":
-        file.operation, file.old_executable = "delete", _is_executable(value)
-    elif key == "old mode":
-        file.old_executable = _is_executable(value)
-    elif key == "new mode":
-        file.new_executable = _is_executable(value)
-    elif key == "rename from":
-        file.operation, file.whole, file.old = "move", True, unquoted(value)
-    elif key == "rename to":
-        file.operation, file.whole, file.new = "move", True, unquoted(value)
-    elif key == "copy to":
-        file.operation, file.copied, file.whole, file.new = "add", True, True, unquoted(value)
-
-
-def _is_executable(mode: str) -> bool:
-    return mode.strip() == "100755"
-
-
-def _operation(old: str, new: str) -> Operation:
-    if old == NOWHERE:
-        return "add"
-    if new == NOWHERE:
-        return "delete"
-    return "modify" if old == new else "move"
