@@ -7,13 +7,14 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from redline.agents.agent import Agent, AgentFactory, ObservingAgent, Stop
 from redline.agents.markers import neutralised
 from redline.gateway.fanout import Fanout, Subscription
 from redline.gateway.permissions import Approval, Permissions
 from redline.gateway.rule import relaxes, rule_for, turn_text
+from redline.gateway.surface_faults import SurfaceFaults
+from redline.gateway.title import title_of
 from redline.sessions.gate import GateError
 from redline.sessions.store import StoreError
 from redline.tools.recovery import recover
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_TITLE_LIMIT = 80
-ATTACHED = "attached"
-"""The key beside a block of a prompt that was made of a file which the user gave: the file's name."""
 _DRAIN_SECONDS = 5.0
 
 CANCELLED = Stop("cancelled", "CANCELLED", "The turn was stopped.", "Say what to do instead, or “continue”.")
@@ -65,6 +63,7 @@ class Conversation:
         fanout: Fanout | None = None,
     ) -> None:
         self.session = session
+        self.surface_fault = SurfaceFaults(self.notice)
         self.fanout = fanout or Fanout(Transcript(session.log.session, present), self.surface_fault)
         self.transcript = self.fanout.transcript
         self.permissions = Permissions(
@@ -79,8 +78,6 @@ class Conversation:
         self._last_turn = 0
         self._turns = asyncio.Lock()
         self._running: asyncio.Task[Stop] | None = None
-        self._faulty: set[str] = set()
-        self._side: set[asyncio.Task[None]] = set()
         self._leave: list[Any] = []
         self._announced = False
 
@@ -186,8 +183,7 @@ class Conversation:
         try:
             if self._agent is not None:
                 await self._agent.close()
-            if self._side:
-                await asyncio.wait(self._side, timeout=_DRAIN_SECONDS)
+            await self.surface_fault.told(_DRAIN_SECONDS)
             if told:
                 await self.session.log.append("session/closed", {"reason": reason})
         finally:
@@ -267,10 +263,7 @@ class Conversation:
     async def _name_session(self, blocks: Sequence[Mapping[str, Any]]) -> None:
         if self.transcript.state.title:
             return
-        title = _title(blocks)
-        if len(title) > _TITLE_LIMIT:
-            title = title[: _TITLE_LIMIT - 1].rstrip() + "…"
-        if title:
+        if title := title_of(blocks):
             await self.session.log.append("session/state", {"title": title})
 
     async def _stop_running(self) -> bool:
@@ -281,40 +274,10 @@ class Conversation:
         await asyncio.wait({task})
         return True
 
-    # What the log and the surfaces report.
+    # What the log reports.
 
     def _take(self, event: Event) -> None:
         if event.type == "turn/started":
             self._last_turn = max(self._last_turn, int(event.data.get("turn", 0)))
             self._had_cards = self._had_cards or relaxes(event.data.get("rule"))
         self.fanout.take(event)
-
-    def surface_fault(self, name: str, error: Exception) -> None:
-        """A surface raised: said once in the log, and nothing else comes of it."""
-        _log.error("The surface %s failed", name, exc_info=error)
-        if name in self._faulty:
-            return
-        self._faulty.add(name)
-        message = f"The surface {name!r} failed to show something: {type(error).__name__}: {error}"
-        task = asyncio.get_running_loop().create_task(self._report(message))
-        self._side.add(task)
-        task.add_done_callback(self._side.discard)
-
-    async def _report(self, message: str) -> None:
-        try:
-            await self.notice("SURFACE_FAULT", message, "The log holds everything: redline show draws it again.")
-        except (StoreError, GateError):
-            _log.exception("A notice could not be kept")
-
-
-def _title(blocks: Sequence[Mapping[str, Any]]) -> str:
-    """What the user has typed first, else the name of the first file that was given; empty: there is neither."""
-    typed = [str(one.get("text", "")) for one in blocks if one.get("type") == "text" and ATTACHED not in one]
-    given = [str(one.get(ATTACHED) or one.get("name") or _address(one).rpartition("/")[2]) for one in blocks]
-    return next((title for title in (" ".join(text.split()) for text in [*typed, *given]) if title), "")
-
-
-def _address(block: Mapping[str, Any]) -> str:
-    """Of a file that a foreign agent is given as it was sent."""
-    resource = block.get("resource")
-    return unquote(str(resource.get("uri", ""))) if isinstance(resource, Mapping) else ""

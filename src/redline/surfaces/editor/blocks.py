@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from redline.agents.acp.bulk import Stored, slimmed, whole
-from redline.gateway.conversation import ATTACHED
+from redline.gateway.title import ATTACHED
 from redline.protocol.connection import INVALID_PARAMS, RpcError
 
 Keep = Callable[[bytes], Awaitable[str | None]]
