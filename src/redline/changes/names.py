@@ -82,7 +82,11 @@ def is_epoch(stamp: str) -> bool:
 
 
 def header_names(names: str) -> tuple[str, str]:
-    """The two paths of a `diff --git` line, which nothing separates but a space; in doubt both are the same path."""
+    """The two paths of a `diff --git` line, which nothing separates but a space; in doubt both are the same path.
+
+    They differ in their prefixes alone, but for a rename, which is spelled out below the line; so the space between
+    them is the middle one.
+    """
     if names.startswith('"') and (match := re.match(r'("(?:[^"\\]|\\.)*") (.*)', names)):
         return unquoted(match[1]), unquoted(match[2])
     if names.endswith('"') and (match := re.match(r'(.*) ("(?:[^"\\]|\\.)*")$', names)):
@@ -90,8 +94,9 @@ def header_names(names: str) -> tuple[str, str]:
     half = len(names) // 2
     if len(names) % 2 and names[half] == " " and names[:half][2:] == names[half + 1 :][2:]:
         return names[:half], names[half + 1 :]
-    if names.count(" ") == 1:
-        old, _, new = names.partition(" ")
+    words = names.split(" ")
+    old, new = (" ".join(part) for part in (words[: len(words) // 2], words[len(words) // 2 :]))
+    if len(words) == 2 or (len(words) % 2 == 0 and old.rpartition("/")[2] == new.rpartition("/")[2]):
         return old, new
     old, _, new = names.partition(" b/")
     return old, "b/" + new if new else old
