@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from redline.agents.builtin.agent import BuiltinAgent, BuiltinFactory, BuiltinOptions
+from redline.agents.builtin.agent import BuiltinAgent
+from redline.agents.builtin.factory import BuiltinFactory, BuiltinOptions
 from redline.files.local import LocalFiles
 from redline.sessions.log import SessionLog
 from redline.sessions.redaction import Redactor

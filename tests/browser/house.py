@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from captures.recorded import Recording, stage
-from redline.agents.builtin.agent import BuiltinFactory, BuiltinOptions
+from redline.agents.builtin.factory import BuiltinFactory, BuiltinOptions
 from redline.changes.codec import to_json
 from redline.files.local import LocalFiles
 from redline.gateway.archive import Archive

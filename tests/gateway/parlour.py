@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from redline.agents.builtin.agent import BuiltinFactory, BuiltinOptions
+from redline.agents.builtin.factory import BuiltinFactory, BuiltinOptions
 from redline.files.local import LocalFiles
 from redline.gateway.archive import Archive, OpenSession
 from redline.gateway.conversation import Conversation

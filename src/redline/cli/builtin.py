@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redline.agents.builtin.agent import BuiltinFactory, BuiltinOptions
+from redline.agents.builtin.factory import BuiltinFactory, BuiltinOptions
 from redline.tools.builtin import builtin_toolset
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from redline.agents.agent import Host, Stop
+from redline.agents.agent import Stop
 from redline.agents.builtin import faults
 from redline.agents.builtin.cost import usage_of
 from redline.agents.builtin.history import Images, Prompt, prompt_part, read_history, return_part, to_messages
@@ -21,7 +21,6 @@ from redline.agents.builtin.prompt import PromptError, system_prompt, workspace_
 from redline.agents.builtin.speech import Speech
 from redline.tools.mutation import to_its_end
 from redline.tools.runner import Call, CallResult, Runner
-from redline.workspace.observe import Observer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,11 +29,9 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
     from pydantic_ai.settings import ModelSettings
 
-    from redline.files.seam import Files
+    from redline.agents.builtin.factory import BuiltinOptions
     from redline.sessions.log import SessionLog
-    from redline.sessions.redaction import Redactor
     from redline.tools.tool import Toolset
-    from redline.workspace.store import ByteStore
 
 NAME = "builtin"
 
@@ -42,48 +39,6 @@ _WITHOUT = "The turn goes on without it. Mend its settings and open the session 
 
 _SETTINGS: ModelSettings = {"cache": True}
 """A turn sends its beginning again with every request; providers that ask for it are told to keep it."""
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltinOptions:
-    """What a user can choose about the built-in agent."""
-
-    model: str
-    """A model string; see `model.py`."""
-    base_url: str = ""
-    """Of an OpenAI-compatible server; empty: OPENAI_BASE_URL or the provider's own."""
-    prompt: Path | None = None
-    """A file that replaces the built-in system prompt."""
-    step_limit: int = 100
-    """Model requests in one turn."""
-    formatters: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Commands that format what calls have changed, by pattern of paths."""
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltinFactory:
-    """Makes built-in agents (an `AgentFactory`) with the files, bytes and tools that they work with."""
-
-    options: BuiltinOptions
-    files: Files
-    store: ByteStore
-    redactor: Redactor
-    toolset: Toolset
-    servers: Sequence[Mapping[str, Any]] = ()
-    """MCP servers; see `mcp.McpServers`."""
-
-    def __call__(self, *, log: SessionLog, host: Host, workspace: Path) -> BuiltinAgent:
-        observer = Observer(workspace, self.store, log.session, self.redactor)
-        runner = Runner(
-            self.toolset, self.files, self.store, log, host.permission, self.redactor,
-            workspace=workspace, observer=observer, formatters=self.options.formatters,
-        )  # fmt: skip
-
-        def images(blob: str) -> bytes | None:
-            return self.store.get(log.session, blob)
-
-        servers = McpServers(self.servers, workspace)
-        return BuiltinAgent(self.options, log, runner, self.toolset, images, workspace, servers)
 
 
 class BuiltinAgent:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from redline.agents.builtin.agent import BuiltinAgent, BuiltinFactory
+from redline.agents.builtin.agent import BuiltinAgent
+from redline.agents.builtin.factory import BuiltinFactory
 from redline.gateway.conversation import Conversation
 from redline.protocol.connection import INVALID_PARAMS, RpcError
 from redline.surfaces.editor.buffers import EditorFiles
