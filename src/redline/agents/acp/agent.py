@@ -73,11 +73,10 @@ class AcpAgent:
         recorder = Recorder(redactor, store.sink(log.session))
         folder = str(workspace)
         self._bulk = Bulk(store, log.session, redactor)
-        self._calls = Calls(log, folder, recorder, self._bulk)
+        self._terminals = Terminals(workspace)
+        self._calls = Calls(log, folder, recorder, self._bulk, self._terminals.known)
         observer = Observer(workspace, store, log.session, redactor)
         self._watch = Watch(observer, self._calls, log)
-        self._terminals = Terminals(workspace)
-        self._calls.terminal = self._terminals.known
         journal = Journal(files, store, log, recorder)
         consent = Consent(options.name, host, files, recorder, given=options.settled)
         self._texts = Texts(files, journal, self._calls, consent, self._watch)

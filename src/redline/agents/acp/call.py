@@ -28,7 +28,7 @@ _PIECES = ("terminal_info", "terminal_output", "terminal_exit")
 _TELLING = 4
 """Characters of a line that is not to be found in a text by chance."""
 _DEPTH = 20
-OUTPUT_KEPT = 64 * 1024
+_OUTPUT_KEPT = 64 * 1024
 """Characters of a command's output that are kept of a call."""
 
 
@@ -247,7 +247,7 @@ class ForeignCall:
             return
         piece, ending = meta.get("terminal_output"), meta.get("terminal_exit")
         if isinstance(piece, Mapping) and isinstance(piece.get("data"), str):
-            self.output = (self.output + piece["data"])[-OUTPUT_KEPT:]
+            self.output = (self.output + piece["data"])[-_OUTPUT_KEPT:]
         if isinstance(ending, Mapping):
             self.exit = {"exit_code": ending.get("exit_code"), "signal": ending.get("signal")}
 

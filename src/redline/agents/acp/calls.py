@@ -8,15 +8,15 @@ is logged at once. Putting the events of a call together is the transcript's bus
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from redline.agents.acp import judgement
-from redline.agents.acp.call import OUTPUT_KEPT, ForeignCall
-from redline.agents.acp.kinship import closest
+from redline.agents.acp.call import ForeignCall
+from redline.agents.acp.kinship import closest, same_as
 from redline.agents.acp.landing import Landing
-from redline.agents.acp.normalise import FURTHER
+from redline.agents.acp.notes import Notes
 from redline.changes.codec import to_json
 from redline.sessions.gate import GateError, as_json
 from redline.tools.found import portions
@@ -26,30 +26,27 @@ if TYPE_CHECKING:
     from redline.agents.acp.bulk import Bulk
     from redline.agents.acp.judgement import Over
     from redline.agents.acp.normalise import CallSaid
+    from redline.agents.acp.notes import Terminal
     from redline.sessions.log import SessionLog
     from redline.tools.recorder import Recorder
 
-AS_SAID = "text"
-"""In place of the content that an agent sent: it was one text, which the result holds."""
 _LONGEST_PAUSE = 64.0
 _LIVE_OUTPUT = 4 * 1024
-_TEXT_LIMIT = 32 * 1024
-"""Characters of what a call's content says that its result keeps, and the same of live output."""
+"""Characters of its output that are logged of a call which runs, and of its arguments where little is new of it."""
 
 
 class Calls:
     """All calls of one session that this process has seen."""
 
-    def __init__(self, log: SessionLog, workspace: str, recorder: Recorder, bulk: Bulk) -> None:
+    def __init__(self, log: SessionLog, workspace: str, recorder: Recorder, bulk: Bulk, terminal: Terminal) -> None:
         self.turn = 0
         self.running = False
         """A turn is being worked through."""
-        self.terminal: Callable[[str], tuple[str, Mapping[str, Any] | None] | None] = lambda _: None
-        """The output of a terminal of ours and how it ended, by its id."""
         self._log = log
         self.workspace = workspace
         """Where relative paths of the agent start."""
         self._bulk = bulk
+        self._notes = Notes(bulk, terminal)
         self.landing = Landing(log, recorder, bulk, self)
         """Where what is found on the disk goes."""
         self._calls: dict[tuple[int, str], ForeignCall] = {}
@@ -96,40 +93,15 @@ class Calls:
             earlier = self._calls.get((self.turn - 1, said.call))
             if earlier is not None and (not self.running or earlier.claim is None):
                 return earlier
-        return known or self._asked_before(said) or self._run_before(said) or self._new(said.call)
-
-    def _asked_before(self, said: CallSaid) -> ForeignCall | None:
-        """The call that was asked about under another id before it was announced; None: there is none, or several."""
-        waiting = [call for call in self.of_turn() if call.only_asked and call.answer is not None and not call.closed]
-        if not waiting:
-            return None
-        new = ForeignCall(self.turn, said.call, self.workspace)
-        new.take(said, self._now())
-        fitting = closest(new, waiting)
-        if len(fitting) != 1:
-            return None
-        self._calls[(self.turn, said.call)] = fitting[0]
-        return fitting[0]
-
-    def _run_before(self, said: CallSaid) -> ForeignCall | None:
-        """The call that was made up for a command, and is now announced as the one that shows its terminal."""
-        made_up = [call for call in self.of_turn() if call.made_up and call.terminals]
-        if not made_up:
-            return None
-        new = ForeignCall(self.turn, said.call, self.workspace)
-        new.take(said, self._now())
-        shown = set(new.evidence.terminals)
-        fitting = next((call for call in made_up if shown == set(call.terminals)), None)
-        if fitting is not None:
-            self._calls[(self.turn, said.call)] = fitting
-        return fitting
+        if known is None and (known := same_as(self._heard(said), self.of_turn())) is not None:
+            self._calls[(self.turn, said.call)] = known
+        return known or self._new(said.call)
 
     def linked(self, said: CallSaid) -> ForeignCall:
         """The call that a permission request is about. An agent may ask under an id of its own: then it is the open
         call with the same files or the same command, if there is exactly one."""
         known = self._calls.get((self.turn, said.call))
-        asked = ForeignCall(self.turn, said.call, self.workspace)
-        asked.take(said, self._now())
+        asked = self._heard(said)
         if known is not None and not known.only_asked:
             return known
         open_ = [call for call in self.of_turn() if call.ended is None and call.answer is None and not call.made_up]
@@ -161,13 +133,13 @@ class Calls:
         }
         if call.ended is None:
             data["status"] = "running" if call.fields.get("status") not in (None, "pending") else "proposed"
-        output = self._output(call)
+        output = self._notes.output(call)
         if call.ended is None and output:
             data["content"] = [text_block(output[-_LIVE_OUTPUT:])]
         if call.fields.get("rawInput") and (whole or len(str(call.fields.get("rawInput", ""))) < _LIVE_OUTPUT):
             data["arguments"] = await self._bulk.slim(call.fields["rawInput"])
         if whole and call.ended is None:  # what has ended is told with its result
-            data["meta"] = await self._notes(call)
+            data["meta"] = await self._notes.of(call)
             if not call.changes:
                 data["changes"] = [to_json(change) for change in seen.proposed]
         new = {name: value for name, value in data.items() if value and call.told.get(name) != value}
@@ -204,12 +176,12 @@ class Calls:
         if not call.told:
             await self.tell(call, whole=True)
         touched = partial(self.landing.was_touched, call.turn)
-        verdict = judgement.judge(call, touched, over=over, runs_on=self._runs_on(call))
+        verdict = judgement.judge(call, touched, over=over, runs_on=self._notes.runs_on(call))
         data: dict[str, Any] = {
             "name": "",
             "kind": call.evidence.kind,
             "status": verdict.status,
-            "content": [text_block(text)] if (text := self._output(call)) else [],
+            "content": [text_block(text)] if (text := self._notes.output(call)) else [],
         }
         arguments = await self._bulk.slim(call.fields.get("rawInput"))
         if arguments and call.told.get("arguments") != arguments:
@@ -217,11 +189,7 @@ class Calls:
         if not call.changes and call.evidence.proposed:
             data["proposed"] = [to_json(change) for change in judgement.undone(call)]
         told = call.told.get("result", {})
-        before, now = told.get("meta", {}), await self._meta(call)
-        meta = {**before, **now}
-        if "omitted" not in (further := before.get(FURTHER, {})) and "omitted" not in now.get(FURTHER, {}):
-            meta |= {FURTHER: joint} if (joint := {**further, **now.get(FURTHER, {})}) else {}
-        if meta:
+        if meta := await self._notes.at_its_end(call, told.get("meta", {})):
             data["meta"] = meta
         for name in ("arguments", "content", "proposed"):
             if not data.get(name) and (known := told.get(name)):
@@ -257,55 +225,11 @@ class Calls:
             await asyncio.to_thread(lambda: call.evidence)
         return call.evidence
 
-    def _output(self, call: ForeignCall) -> str:
-        parts = [call.evidence.text if call.fields.get("content") else "", call.output]
-        for terminal in call.evidence.terminals:
-            known = self.terminal(terminal)
-            if known is not None:
-                parts.append(known[0])
-        return _shortened("\n".join(part for part in parts if part))
-
-    def _runs_on(self, call: ForeignCall) -> bool:
-        known = map(self.terminal, {*call.evidence.terminals, *call.terminals})
-        return any(one is not None and one[1] is None for one in known)
-
-    async def _meta(self, call: ForeignCall) -> dict[str, Any]:
-        meta = await self._notes(call)
-        output = await self._bulk.slim(call.fields.get("rawOutput"))
-        if output:
-            meta["rawOutput"] = output
-        content = call.fields.get("content")
-        if isinstance(content, list) and not _told_otherwise(content):
-            short = _is_text(content) and len(call.evidence.text) <= _TEXT_LIMIT and not call.output
-            meta["content"] = AS_SAID if short else await self._bulk.slim(content)
-        elif isinstance(content, list):
-            more = [one for one in content if not self._is_told(one)]
-            if not all(map(_is_words, more)):
-                meta["content"] = await self._bulk.slim(more)
-        ending = call.exit
-        for terminal in call.evidence.terminals:
-            known = self.terminal(terminal)
-            ending = known[1] if known is not None and known[1] is not None else ending
-        if ending is not None:
-            meta["exit"] = dict(ending)
-        return meta
-
-    async def _notes(self, call: ForeignCall) -> dict[str, Any]:
-        """What a client of the agent's own might look at."""
-        notes = {name: await self._bulk.slim(call.fields.get(name)) for name in ("_meta", "name", FURTHER)}
-        seen, kind, places = call.evidence, call.fields.get("kind"), call.fields.get("locations")
-        if isinstance(kind, str) and (kind != seen.kind or seen.proposed):
-            notes["kind"] = kind
-        if isinstance(places, list) and places != [*seen.locations]:
-            notes["locations"] = await self._bulk.slim(places)
-        return {name: value for name, value in notes.items() if value}
-
-    def _is_told(self, block: object) -> bool:
-        """Diffs come from the disk, and what our terminals say from us."""
-        if not isinstance(block, Mapping):
-            return False
-        ours = block.get("type") == "terminal" and self.terminal(str(block.get("terminalId"))) is not None
-        return ours or block.get("type") == "diff"
+    def _heard(self, said: CallSaid) -> ForeignCall:
+        """What a message says, as a call by itself."""
+        alone = ForeignCall(self.turn, said.call, self.workspace)
+        alone.take(said, self._now())
+        return alone
 
     def _new(self, identity: str, row: str | None = None) -> ForeignCall:
         call = ForeignCall(self.turn, row or identity, self.workspace, started=self._now())
@@ -338,30 +262,3 @@ class Calls:
             lighter = {name: value for name, value in entry.items() if name not in ("arguments", "meta", "locations")}
             warnings = [*entry.get("warnings", ()), f"The log refused a part of this ({error})."]
             await self._log.append(type_, {**as_json(lighter), "warnings": warnings})
-
-
-def _told_otherwise(content: Sequence[Any]) -> bool:
-    """Diffs come from the disk, and what terminals say from us."""
-    return not content or any(isinstance(one, Mapping) and one.get("type") in ("diff", "terminal") for one in content)
-
-
-def _is_words(block: object) -> bool:
-    """Its result holds the same text."""
-    inner = block.get("content") if isinstance(block, Mapping) and block.get("type") == "content" else None
-    return isinstance(inner, Mapping) and inner.get("type") == "text" and isinstance(inner.get("text"), str)
-
-
-def _is_text(content: Sequence[Any]) -> bool:
-    """One text, and nothing beside it."""
-    block = content[0].get("content") if len(content) == 1 and isinstance(content[0], Mapping) else None
-    return isinstance(block, Mapping) and block.keys() == {"type", "text"} and len(content[0]) == 2
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= _TEXT_LIMIT:
-        return text
-    half = _TEXT_LIMIT // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
-
-
-assert OUTPUT_KEPT >= _LIVE_OUTPUT

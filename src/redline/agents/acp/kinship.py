@@ -23,6 +23,18 @@ def closest(one: ForeignCall, others: Sequence[ForeignCall]) -> list[ForeignCall
     return [other for like, other in likeness if like == best and like[0]]
 
 
+def same_as(new: ForeignCall, calls: Sequence[ForeignCall]) -> ForeignCall | None:
+    """The call that `new`, which is announced only now, has been all along: one that was asked about under another id,
+    if only one may be that, else one that was made up for a command and whose terminal `new` shows."""
+    asked = [call for call in calls if call.only_asked and call.answer is not None and not call.closed]
+    fitting = closest(new, asked)
+    if len(fitting) == 1:
+        return fitting[0]
+    made_up = [call for call in calls if call.made_up and call.terminals]
+    shown = set(new.evidence.terminals) if made_up else set()
+    return next((call for call in made_up if shown == set(call.terminals)), None)
+
+
 def _likeness(one: ForeignCall, other: ForeignCall) -> tuple[int, bool]:
     """How much both say the same, and whether they are of one kind."""
     first, second = one.evidence, other.evidence
