@@ -417,6 +417,19 @@ async def test_a_claim_that_the_disk_refutes_stays_named_while_another_call_is_o
         assert "nothing of what it announced changed on disk" in str(rows["open"].error)
 
 
+async def test_a_call_whose_arguments_only_look_like_a_change_is_not_accused_of_none(tmp_path: Path) -> None:
+    steps = [
+        start("log", title="git log", rawInput={"from": "main", "to": "dev"}), done("log"),
+        start("dates", title="compare dates", rawInput={"path": "a.txt", "before": "2024", "after": "2025"}),
+        done("dates"),
+        start("tidy", title="remove_unused_imports", kind="other", rawInput={"path": "a.txt"}), done("tidy"),
+    ]  # fmt: skip
+    async with puppet(tmp_path, steps, files={"a.txt": TEXT}) as live:
+        await turn(live, {"a.txt": TEXT.encode()})
+        rows = tools(live)
+        assert [(rows[call].warnings, rows[call].proposed) for call in ("log", "dates", "tidy")] == [((), ())] * 3
+
+
 async def test_a_file_outside_that_is_named_only_afterwards_has_its_card(tmp_path: Path) -> None:
     outside = tmp_path / "outside.txt"
     steps = [
