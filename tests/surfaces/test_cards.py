@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -12,12 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import Console
 
 from drawn import SGR, draw, plain
 from eventmaker import Log, change
 from redline.changes.compare import describe, without_basis
 from redline.changes.record import FileChange, Hunk
 from redline.changes.shorten import shortened
+from redline.surfaces.terminal.rows import render_row
 from redline.tools.builtin import builtin_toolset
 from redline.transcript.fold import rows
 from redline.transcript.rows import AnyRow, ToolRow
@@ -239,6 +242,29 @@ class TestCommand:
 
     def test_one_that_was_not_allowed_was_not_run(self) -> None:
         assert "┌╌ $ make\n┆      check · rejected, not run" in shown(self.row("", status="rejected"))
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1"])
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_terminal_that_lacks_characters_has_them_as_escapes_inside_the_frame(encoding: str, width: int) -> None:
+    wide = "\ubcde" * 30
+    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="backslashreplace")
+    target = Console(file=file, width=width, force_terminal=True, color_system="standard", highlight=False)
+    log = Log()
+    log.call("c1", name="bash", kind="execute", arguments={"command": f"echo {wide}"})
+    log.result(
+        "c1", name="bash", kind="execute", content=[{"type": "text", "text": f"\xfc{wide}"}], meta={"exit_code": 0}
+    )
+    log.add("assistant/message", message="m", text=f"It says {wide}.")
+    edited = change("\ubcde.txt", f"a {wide}\n".encode(), f"b {wide}\n".encode())
+    for row in (*rows(log.events, PRESENT), card(edited)):
+        target.print(render_row(row, workspace="/w"), highlight=False, crop=False, overflow="ignore")
+    file.flush()
+    assert isinstance(file.buffer, io.BytesIO)
+    shown = plain(file.buffer.getvalue().decode(encoding))
+    assert max(map(len, shown.split("\n"))) <= width
+    assert re.sub(r"[\s\d|:+\\-]", "", shown).count("ubcde") == 5 * len(wide) + 1
+    assert ("\xfc" in shown) == (encoding != "ascii")
 
 
 class TestThemes:

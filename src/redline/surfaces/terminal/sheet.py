@@ -13,6 +13,7 @@ from rich.text import Text
 
 from redline.surfaces.terminal.lines import Item, Line, Skip
 from redline.surfaces.terminal.look import ADDED, CHANGED_PART, HIDDEN, QUIET, REMOVED, Glyphs, glyphs
+from redline.surfaces.terminal.spelling import spelt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,12 +44,16 @@ class Sheet:
         """Wrapped at words, behind a margin of Redline's own."""
         width = max(self.width - len(first), _LEAST)
         prefix = first
-        for line in text.split("\n", allow_blank=True):
+        for line in self.spelt(text).split("\n", allow_blank=True):
             for wrapped in line.wrap(self.console, width) or [Text()]:
                 wrapped.rstrip()
                 shown = prefix if wrapped.plain else prefix.rstrip()
                 self.put(Text().append(shown, style=style).append_text(wrapped))
                 prefix = other
+
+    def spelt(self, text: Text) -> Text:
+        """As the terminal will print it."""
+        return spelt(text, self.console.encoding)
 
     def frame(self, *, solid: bool) -> Frame:
         return Frame(self, solid)
@@ -96,7 +101,7 @@ class Frame:
 
     def verbatim(self, text: Text) -> None:
         """One line, cut by cells and not at words."""
-        for row in _chopped(text, self._room(2)):
+        for row in _chopped(self._sheet.spelt(text), self._room(2)):
             self._put(f"{self._side} ", row)
 
     def blank(self) -> None:
@@ -120,7 +125,7 @@ class Frame:
         old, new = (str(number) if number is not None else "" for number in (line.old, line.new))
         gutter = self._gutter(old, new, digits)
         again = self._gutter("", self._sheet.glyphs.continued, digits) if digits else ""
-        content = _content(line, style, marks=coloured)
+        content = self._sheet.spelt(_content(line, style, marks=coloured))
         for at, row in enumerate(_chopped(content, self._room(4 + len(gutter)))):
             before = Text().append(again if at else gutter, style=QUIET)
             # Without numbers, only this tells a wrapped line from the next one.
@@ -145,7 +150,7 @@ class Frame:
 
     def _wrapped(self, text: Text, first: str, other: str) -> None:
         prefix = first
-        for line in text.split("\n", allow_blank=True):
+        for line in self._sheet.spelt(text).split("\n", allow_blank=True):
             for row in line.wrap(self._sheet.console, self._room(len(other))) or [Text()]:
                 row.rstrip()
                 self._put(prefix, row)
