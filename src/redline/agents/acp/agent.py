@@ -14,9 +14,9 @@ from redline.agents.acp.choices import Offers
 from redline.agents.acp.client import Client
 from redline.agents.acp.consent import Consent
 from redline.agents.acp.ending import cost_of_turn, stop_of, tokens_of
+from redline.agents.acp.first_look import FirstLook
 from redline.agents.acp.link import Link, LinkError
 from redline.agents.acp.opening import Opening
-from redline.agents.acp.past import Past
 from redline.agents.acp.questions import Questions
 from redline.agents.acp.terminals import Terminals
 from redline.agents.acp.texts import Texts, takes_missing_for_error
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from redline.agents.acp.factory import AcpOptions
     from redline.agents.acp.judgement import Over
+    from redline.agents.acp.past import Past
     from redline.files.seam import Files
     from redline.sessions.log import SessionLog
     from redline.sessions.redaction import Redactor
@@ -86,8 +87,7 @@ class AcpAgent:
         )
         self._link: Link | None = None
         self._reading: asyncio.Task[None] | None = None
-        self._past = Past()
-        self._taking_up: asyncio.Task[None] | None = None
+        self._first_look = FirstLook(log, self._watch)
         self._ended = -math.inf
         """When the last turn ended as the agent said, by the clock of the event loop."""
         self.fault: LinkError | None = None
@@ -98,12 +98,7 @@ class AcpAgent:
     async def take_up(self) -> None:
         """Look at the workspace for the first time, in the background: nobody has to wait for it but the first
         prompt."""
-        self._taking_up = asyncio.get_running_loop().create_task(self._take_up())
-
-    async def _take_up(self) -> None:
-        self._past = await Past.read(self._log)
-        await self._watch.start(self._past.changes)
-        await self._watch.keep()
+        self._first_look.begin()
 
     async def prompt(self, turn: int, content: Sequence[Mapping[str, Any]], rule: str) -> Stop:
         """Work through one turn. `Agent.prompt` says what is promised."""
@@ -157,9 +152,7 @@ class AcpAgent:
     async def _look_no_more(self) -> None:
         with suppress(StoreError, GateError, BytesError, OSError):  # the turns are closed, whatever is missing here
             await self._watch.up_to_date()
-        if self._taking_up is not None:
-            self._taking_up.cancel()
-            await asyncio.wait({self._taking_up})
+        await self._first_look.end()
         await self._watch.close()
 
     async def _hear_out(self) -> None:
@@ -179,11 +172,7 @@ class AcpAgent:
         await self._drop()
         try:
             link = await self._started()
-            if self._taking_up is None:
-                await self.take_up()
-            assert self._taking_up is not None
-            await asyncio.shield(self._taking_up)
-            await self._open_session(link, turn, self._past)
+            await self._open_session(link, turn, await self._first_look.done())
         except BaseException:
             await to_its_end(self._drop())
             raise
@@ -196,11 +185,7 @@ class AcpAgent:
     async def _look_before_start(self) -> None:
         """So that what the agent does as it starts can be told from what was there, in a workspace that is looked at
         in a moment. In a larger one nobody waits: there it counts as what was there."""
-        if self._taking_up is None:
-            await self.take_up()
-        assert self._taking_up is not None
-        await asyncio.wait({self._taking_up}, timeout=_FIRST_LOOK_SECONDS)
-        if self._taking_up.done() and self._taking_up.exception() is None:
+        if await self._first_look.done_within(_FIRST_LOOK_SECONDS):
             await self._watch.refresh()
 
     async def _started(self) -> Link:
@@ -245,16 +230,16 @@ class AcpAgent:
 
     async def _tell_usage(self, turn: int, of_turn: object) -> None:
         """What a turn has used. `of_turn`: as its answer has it."""
-        so_far, cost = self._client.usage, None
+        so_far, past, cost = self._client.usage, self._first_look.past, None
         if so_far is None and not isinstance(of_turn, Mapping):
             return
         data = tokens_of(of_turn)
         if so_far is not None:
             sent = await self._bulk.slim(so_far.sent)
             data["context"] = {"used": so_far.used, "size": so_far.size, "sent": sent}
-            cost = cost_of_turn(so_far, self._past.cost)
+            cost = cost_of_turn(so_far, past.cost)
             if so_far.cost is not None:
-                self._past.cost = data["of_session"] = so_far.cost
+                past.cost = data["of_session"] = so_far.cost
         await self._log.append("usage/updated", {"turn": turn, "model": self.model, **data, "cost": cost})
 
     async def _cancel(self, link: Link, asking: asyncio.Future[Any]) -> None:
