@@ -21,13 +21,7 @@ def test_however_often_it_is_told_to_stop_a_turn_ends_with_its_cards_and_its_lin
 ) -> None:
     process = redline.start("run", "wait", "--model", redline.script(STUBBORN), "--approval", "all")
     wait_for(redline.workspace / "begun")
-    until = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < until:
-        process.send_signal(number)
-        time.sleep(0.02)
-    if process.poll() is None:
-        process.kill()
-    shown, said = process.communicate()
+    shown, said = told_until_it_ends(process, number)
     assert process.returncode == exit_code, said
     assert "cancelled" in shown
     assert "# turn 1: cancelled" in shown
@@ -36,6 +30,35 @@ def test_however_often_it_is_told_to_stop_a_turn_ends_with_its_cards_and_its_lin
     rows = redline.rows()
     assert (rows[-1]["kind"], rows[-1]["reason"]) == ("turn_end", "cancelled")
     assert next(row for row in rows if row.get("name") == "bash")["status"] == "cancelled"
+
+
+def told_until_it_ends(process: subprocess.Popen[str], number: signal.Signals) -> tuple[str, str]:
+    until = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < until:
+        process.send_signal(number)
+        time.sleep(0.02)
+    if process.poll() is None:
+        process.kill()
+    return process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "begun", "exit_code"),
+    [
+        (("serve", "--no-open", "--port", "0"), "http://", 0),
+        (("demo", "--page", "--no-open"), "http://", 0),
+        (("demo", "--terminal"), "applied", 130),
+    ],
+)
+def test_what_serves_and_what_plays_ends_as_quietly(
+    redline: CommandLine, arguments: tuple[str, ...], begun: str, exit_code: int
+) -> None:
+    process = redline.start(*arguments)
+    assert process.stdout is not None
+    assert any(begun in line for line in process.stdout)
+    _, said = told_until_it_ends(process, signal.SIGINT)
+    assert process.returncode == exit_code, said
+    assert "Traceback" not in said
 
 
 def test_work_that_does_not_come_to_its_end_is_left_for_the_next_start() -> None:

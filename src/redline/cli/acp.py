@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import sys
 from contextlib import suppress
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from redline.cli.config import load
 from redline.cli.failure import Failure
+from redline.cli.interrupts import carry_out
 from redline.protocol.connection import INTERNAL_ERROR, RpcError
 from redline.surfaces.editor.door import Door
 from redline.surfaces.editor.stdio import streams
@@ -43,16 +43,12 @@ def acp(flags: Mapping[str, Any], *, mode: str = "", model: str = "", options: l
     async def open_backing() -> Backing:
         return await asyncio.to_thread(_backing, config, foreign, mode, model, options or [])
 
-    with suppress(asyncio.CancelledError):
-        asyncio.run(_serve(Door(open_backing, lobby)))
+    with suppress(SystemExit):  # by a signal other than Ctrl-C, as editors end their agents
+        carry_out(_serve(Door(open_backing, lobby)))
     return 0
 
 
 async def _serve(door: Door) -> None:
-    task = asyncio.current_task()
-    assert task is not None
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     await door.serve(*await streams())
 
 

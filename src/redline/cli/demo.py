@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import tempfile
 from importlib.resources import as_file
@@ -19,6 +18,7 @@ from redline.agents.builtin.script import load_script
 from redline.cli.builtin import builtin_agent
 from redline.cli.config import Config, load
 from redline.cli.house import myself, opened
+from redline.cli.interrupts import carry_out
 from redline.cli.run import surface_for
 from redline.files.local import LocalFiles
 from redline.gateway.conversation import Conversation
@@ -102,7 +102,7 @@ def in_page(asked: bool | None) -> bool:
 def demo(*, data: Path | None, fast: bool) -> int:
     """Run the demo; 0 if everything went as the script says."""
     config = load({"data": data, "approval": "ask"}).config
-    return asyncio.run(_demo(config, fast=fast))
+    return carry_out(_demo(config, fast=fast))
 
 
 async def _demo(config: Config, *, fast: bool) -> int:

@@ -47,6 +47,13 @@ def carry_out(work: Coroutine[Any, Any, T]) -> T:
             raise SystemExit(128 + ending.came) from None
 
 
+def take_no_more() -> None:
+    """From here to the end of the process, which is near: the interpreter gives its handlers up before its end, and a
+    late Ctrl-C would look like a crash."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 class _Ending:
     """What came, and what is cancelled by it."""
 
@@ -74,10 +81,11 @@ class _Ending:
         try:
             yield
         finally:
-            for number in ours:
-                # The interpreter's own end gives handlers up, and a late Ctrl-C would look like a crash.
-                signal.signal(number, before[number] if self.came is None else signal.SIG_IGN)
-            if self.came is not None:
+            if self.came is None:
+                for number in ours:
+                    signal.signal(number, before[number])
+            else:
+                take_no_more()
                 self._lose_patience()
 
     def _take(self, number: int, _frame: FrameType | None) -> None:

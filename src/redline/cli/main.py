@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TextIO
 
 from redline.cli.commands import app
 from redline.cli.failure import Failure
+from redline.cli.interrupts import take_no_more
 
 
 def main() -> NoReturn:
@@ -35,6 +36,7 @@ def main() -> NoReturn:
         _drop_output()
         raise SystemExit(141) from None
     except KeyboardInterrupt:
+        take_no_more()
         raise SystemExit(130) from None
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):

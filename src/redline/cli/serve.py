@@ -19,6 +19,7 @@ from redline.cli.chats import wanted as wanted_chats
 from redline.cli.config import load
 from redline.cli.failure import Failure
 from redline.cli.house import opened
+from redline.cli.interrupts import carry_out, take_no_more
 from redline.cli.roster import ConfiguredRoster
 from redline.gateway.gateway import Gateway
 from redline.gateway.roster import GatewayError
@@ -57,9 +58,10 @@ def serve(
     platforms = wanted_chats(config, chats)
     wanted = Access(port, host, None, tuple(name.lower() for name in names))
     try:
-        asyncio.run(_serve(config, wanted, platforms, token=token, browse=browse, begin=begin))
+        carry_out(_serve(config, wanted, platforms, token=token, browse=browse, begin=begin))
     except GatewayError as error:
         raise Failure(2, error.code, error.message, error.remedy) from error
+    take_no_more()  # it ended because it was told to
     return 0
 
 

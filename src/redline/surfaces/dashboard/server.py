@@ -115,17 +115,25 @@ class _Server(uvicorn.Server):
 
 @contextlib.contextmanager
 def _told_by_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Once one came, more of them are heard until the loop is closed: they must not break into what ends."""
+    came = False
+
+    def take() -> None:
+        nonlocal came
+        came = True
+        stop()
+
     loop = asyncio.get_running_loop()
     numbers: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     try:
         for number in numbers:
-            loop.add_signal_handler(number, stop)
+            loop.add_signal_handler(number, take)
     except (RuntimeError, ValueError):  # not in the main thread: whoever started this one stops it
         numbers = ()
     try:
         yield
     finally:
-        for number in numbers:
+        for number in () if came else numbers:
             loop.remove_signal_handler(number)
 
 
