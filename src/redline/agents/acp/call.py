@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from redline.agents.acp.command import is_same
+from redline.agents.acp.command import from_a_line_on, is_same
 from redline.agents.acp.evidence import Evidence, evidence, has_diff
 from redline.agents.acp.normalise import FURTHER
 from redline.agents.acp.places import key
@@ -247,7 +247,9 @@ class ForeignCall:
             return
         piece, ending = meta.get("terminal_output"), meta.get("terminal_exit")
         if isinstance(piece, Mapping) and isinstance(piece.get("data"), str):
-            self.output = (self.output + piece["data"])[-_OUTPUT_KEPT:]
+            self.output += piece["data"]
+            if len(self.output) > _OUTPUT_KEPT:
+                self.output = from_a_line_on(self.output[-_OUTPUT_KEPT:])
         if isinstance(ending, Mapping):
             self.exit = {"exit_code": ending.get("exit_code"), "signal": ending.get("signal")}
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from redline.tools.recorder import Recorder
 
 _LONGEST_PAUSE = 64.0
-_LIVE_OUTPUT = 4 * 1024
-"""Characters of its output that are logged of a call which runs, and of its arguments where little is new of it."""
+_SMALL = 4 * 1024
+"""Characters of arguments that are logged also where little is new of a call."""
 
 
 class Calls:
@@ -46,7 +46,7 @@ class Calls:
         self.workspace = workspace
         """Where relative paths of the agent start."""
         self._bulk = bulk
-        self._notes = Notes(bulk, terminal)
+        self._notes = Notes(bulk, terminal, log.redactor)
         self.landing = Landing(log, recorder, bulk, self)
         """Where what is found on the disk goes."""
         self._calls: dict[tuple[int, str], ForeignCall] = {}
@@ -133,10 +133,9 @@ class Calls:
         }
         if call.ended is None:
             data["status"] = "running" if call.fields.get("status") not in (None, "pending") else "proposed"
-        output = self._notes.output(call)
-        if call.ended is None and output:
-            data["content"] = [text_block(output[-_LIVE_OUTPUT:])]
-        if call.fields.get("rawInput") and (whole or len(str(call.fields.get("rawInput", ""))) < _LIVE_OUTPUT):
+        if call.ended is None and (output := await self._notes.live_output(call)):
+            data["content"] = [text_block(output)]
+        if call.fields.get("rawInput") and (whole or len(str(call.fields.get("rawInput", ""))) < _SMALL):
             data["arguments"] = await self._bulk.slim(call.fields["rawInput"])
         if whole and call.ended is None:  # what has ended is told with its result
             data["meta"] = await self._notes.of(call)
@@ -181,7 +180,7 @@ class Calls:
             "name": "",
             "kind": call.evidence.kind,
             "status": verdict.status,
-            "content": [text_block(text)] if (text := self._notes.output(call)) else [],
+            "content": [text_block(text)] if (text := await self._notes.output(call)) else [],
         }
         arguments = await self._bulk.slim(call.fields.get("rawInput"))
         if arguments and call.told.get("arguments") != arguments:

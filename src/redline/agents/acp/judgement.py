@@ -21,6 +21,8 @@ Over = Literal["ended", "cancelled", "broken"]
 NOTHING_CHANGED = "The agent reported a change; nothing changed on disk."
 SHARED = "Other calls ran at the same time; what they changed together is shown on its own."
 NOT_FOUND = "No change of this call was found; what else changed that file in this turn is shown."
+_MESSAGE = 600
+"""Characters of what an agent says of a failure that its message keeps."""
 _RUNS_ON = Problem(
     "STILL_RUNNING",
     "This command still ran when the turn ended.",
@@ -118,7 +120,8 @@ def _meant(call: ForeignCall) -> set[str]:
 
 def _failure(call: ForeignCall) -> Problem:
     said = call.evidence.text.strip() or _raw_text(call)
-    message = said if len(said) <= 600 else said[:600] + " […]"
+    # Cut between two words: what a cut leaves of a secret would not be known for one.
+    message = said if len(said) <= _MESSAGE else (said[:_MESSAGE].rsplit(None, 1)[0] + " […]")
     return Problem("AGENT_FAILED", message or "The agent reported a failure.", "")
 
 

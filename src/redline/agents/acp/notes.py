@@ -3,6 +3,7 @@ sent of which a client of the agent's own might make something."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,14 @@ from redline.agents.acp.normalise import FURTHER
 if TYPE_CHECKING:
     from redline.agents.acp.bulk import Bulk
     from redline.agents.acp.call import ForeignCall
+    from redline.sessions.redaction import Redactor
 
 AS_SAID = "text"
 """In place of the content that an agent sent: it was one text, which the result holds."""
+LIVE_OUTPUT = 4 * 1024
+"""Characters of its output that are told of a call while it runs."""
 _TEXT_LIMIT = 32 * 1024
-"""Characters of what a call's content says that its result keeps, and the same of live output."""
+"""Characters of what a call's content says and its commands print that its result keeps."""
 
 Terminal = Callable[[str], tuple[str, Mapping[str, Any] | None] | None]
 """The output of a terminal of ours and how it ended (None: it runs), by its id; None: it is not ours."""
@@ -24,15 +28,22 @@ Terminal = Callable[[str], tuple[str, Mapping[str, Any] | None] | None]
 class Notes:
     """Of the calls of one session."""
 
-    def __init__(self, bulk: Bulk, terminal: Terminal) -> None:
+    def __init__(self, bulk: Bulk, terminal: Terminal, redactor: Redactor) -> None:
         self._bulk = bulk
         self._terminal = terminal
+        self._redactor = redactor
 
-    def output(self, call: ForeignCall) -> str:
-        """What the call has said and its commands have printed."""
-        parts = [call.evidence.text if call.fields.get("content") else "", call.output]
-        parts += [known[0] for known in map(self._terminal, call.evidence.terminals) if known is not None]
-        return _shortened("\n".join(part for part in parts if part))
+    async def output(self, call: ForeignCall) -> str:
+        """What the call has said and its commands have printed; of more than is kept, the beginning and the end."""
+        text = await self._cuttable(_text(call, self._terminal), _TEXT_LIMIT)
+        if len(text) <= _TEXT_LIMIT:
+            return text
+        half = _TEXT_LIMIT // 2
+        return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
+
+    async def live_output(self, call: ForeignCall) -> str:
+        """The end of the same."""
+        return (await self._cuttable(_text(call, self._terminal), LIVE_OUTPUT))[-LIVE_OUTPUT:]
 
     def runs_on(self, call: ForeignCall) -> bool:
         """A command of the call has not ended."""
@@ -57,6 +68,10 @@ class Notes:
         if "omitted" not in (further := before.get(FURTHER, {})) and "omitted" not in now.get(FURTHER, {}):
             notes |= {FURTHER: joint} if (joint := {**further, **now.get(FURTHER, {})}) else {}
         return notes
+
+    async def _cuttable(self, text: str, limit: int) -> str:
+        """Masked, if it is over the limit: the door could not know a secret by the part that a cut leaves of it."""
+        return text if len(text) <= limit else await asyncio.to_thread(self._redactor.mask, text)
 
     async def _now(self, call: ForeignCall) -> dict[str, Any]:
         notes = await self.of(call)
@@ -87,6 +102,12 @@ class Notes:
         return ours or block.get("type") == "diff"
 
 
+def _text(call: ForeignCall, terminal: Terminal) -> str:
+    parts = [call.evidence.text if call.fields.get("content") else "", call.output]
+    parts += [known[0] for known in map(terminal, call.evidence.terminals) if known is not None]
+    return "\n".join(part for part in parts if part)
+
+
 def _told_otherwise(content: Sequence[Any]) -> bool:
     """Diffs come from the disk, and what terminals say from us."""
     return not content or any(isinstance(one, Mapping) and one.get("type") in ("diff", "terminal") for one in content)
@@ -102,10 +123,3 @@ def _is_text(content: Sequence[Any]) -> bool:
     """One text, and nothing beside it."""
     block = content[0].get("content") if len(content) == 1 and isinstance(content[0], Mapping) else None
     return isinstance(block, Mapping) and block.keys() == {"type", "text"} and len(content[0]) == 2
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= _TEXT_LIMIT:
-        return text
-    half = _TEXT_LIMIT // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from redline.agents.acp.command import from_a_line_on
 from redline.agents.acp.places import absolute, is_within
 from redline.agents.acp.process import Child
 from redline.protocol.connection import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
@@ -48,6 +49,11 @@ class Terminal:
         while data and self.truncated and data[0] & 0xC0 == 0x80:
             data = data[1:]
         return data.decode("utf-8", "replace")
+
+    @property
+    def shown(self) -> str:
+        """The same for the log."""
+        return from_a_line_on(self.output) if self.truncated else self.output
 
     async def end(self) -> None:
         await self.child.end(0.5)
@@ -123,7 +129,7 @@ class Terminals:
     def known(self, name: str) -> tuple[str, Mapping[str, Any] | None] | None:
         """The output of a terminal, released or not, and how its command ended."""
         terminal = self._open.get(name)
-        return self._released.get(name) if terminal is None else (terminal.output, _exit(terminal))
+        return self._released.get(name) if terminal is None else (terminal.shown, _exit(terminal))
 
     async def close(self) -> None:
         """End all that still runs."""
@@ -134,7 +140,7 @@ class Terminals:
 
     def _remember(self, name: str, terminal: Terminal) -> None:
         """What is shown of one that is gone."""
-        self._released[name] = (terminal.output, _exit(terminal))
+        self._released[name] = (terminal.shown, _exit(terminal))
         while len(self._released) > _REMEMBERED:
             del self._released[next(iter(self._released))]
 
