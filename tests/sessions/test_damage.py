@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from redline.sessions import queries
+from redline.sessions.connections import ROW_LIMIT
 from redline.sessions.events import Event
-from redline.sessions.sqlite import ROW_LIMIT, SqliteStore
+from redline.sessions.sqlite import SqliteStore
 from redline.sessions.store import Damaged, Summary
 from sessions.store_contract import event
 

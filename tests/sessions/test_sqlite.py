@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from redline.sessions.connections import ROW_LIMIT
 from redline.sessions.events import Event
 from redline.sessions.schema import MIGRATIONS, migrate, require_known
-from redline.sessions.sqlite import ROW_LIMIT, SqliteStore
+from redline.sessions.sqlite import SqliteStore
 from redline.sessions.store import Damaged, Store, StoreError
 from sessions.store_contract import OpenStore, StoreContract, event, run_of
 

@@ -45,13 +45,22 @@ async def opened(config: Config) -> AsyncIterator[Archive]:
 async def recovered(archive: Archive, session: str, workspace: str) -> Recovery | None:
     """Close, by what is on the disk, what a crash left open in a session that nobody runs; None: nothing was open.
 
-    Done before a session is looked at, so that what is drawn says how each call ended.
+    Done before a session is looked at, so that what is drawn says how each call ended. Where it cannot be done, as on a
+    full disk, that is said, and the session is looked at as it is.
     """
     folder = Path(workspace)
     if archive.is_running(session) or not await _is_open(archive, session) or not folder.is_dir():  # noqa: ASYNC240
         return None
-    with await archive.resume(session, LocalFiles([folder])) as resumed:
-        return resumed.recovery
+    try:
+        with await archive.resume(session, LocalFiles([folder])) as resumed:
+            return resumed.recovery
+    except (StoreError, BytesError) as error:
+        print(
+            f"# warning: the last turn of {session} was cut off, and what is on the disk could not be entered for it. "
+            f"{error.code}: {error.message}",
+            file=sys.stderr,
+        )
+        return None
 
 
 async def events_of(

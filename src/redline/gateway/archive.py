@@ -171,7 +171,14 @@ class Archive:
         """Remove a session with its bytes; False: there was none. Raises `StoreError` BUSY for one that runs."""
         lease = await self._take(session)
         try:
-            found = await self.store.delete(session)
+            try:
+                found = await self.store.delete(session)
+            except StoreError as error:
+                if error.code != "NO_SPACE":
+                    raise
+                # Its bytes first then, which takes no space and gives back what they took.
+                found = await asyncio.to_thread(self.bytes.delete, session)
+                return await self.store.delete(session) or found
             kept = await asyncio.to_thread(self.bytes.delete, session)
         finally:
             lease.release()

@@ -57,7 +57,10 @@ _FAULTS = {
     "IO": "could not be read or written",
 }
 _REMEDIES = {
-    "NO_SPACE": "Free some space and try again.",
+    "NO_SPACE": (
+        "Free some space on its disk and try again; a megabyte is enough for `redline delete SESSION`, which gives back"
+        " what an old session takes."
+    ),
     "PERMISSION": "Check who owns the file and its folder, and that the folder can be written.",
     "BUSY": "End the program that holds it (a database browser with an open edit, or a backup), and try again.",
     "CORRUPT": "Move the file aside (keep its -wal file with it) and start again; `sqlite3 FILE .recover` saves rows.",

@@ -101,11 +101,14 @@ def _open(path: Path) -> int:
 
 
 def _sign(path: Path, descriptor: int) -> None:
-    """Write into a locked file who holds it."""
+    """Write into a locked file who holds it. On a full disk it stays unsaid: the lock is what counts, and without it no
+    session could be deleted."""
     try:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return
         path.unlink(missing_ok=True)
         os.close(descriptor)
         raise _told(error, path) from error

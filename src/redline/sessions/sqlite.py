@@ -7,7 +7,7 @@ Events are kept as plain JSON text; `docs/session-log.md` describes the tables.
 from __future__ import annotations
 
 import asyncio
-import os
+import logging
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -19,20 +19,19 @@ from typing import Any, TypeVar
 from pydantic_core import to_json
 
 from redline.sessions import queries
+from redline.sessions.connections import connect, opened, opened_alone, read_carefully
 from redline.sessions.events import Event
 from redline.sessions.faults import store_error
 from redline.sessions.projection import project
-from redline.sessions.schema import migrate, require_known
 from redline.sessions.store import Damaged, Outline, StoreError, Summary
-from redline.sessions.transaction import BUSY_SECONDS, Append, Delete
+from redline.sessions.transaction import Append, Delete
 from redline.sessions.writer import Request, Writer
 
-ROW_LIMIT = 32 * 2**20
-"""Bytes of a row above which it is not read: far beyond what the gate lets in."""
 POLL_SECONDS = 0.25
 """How often a watcher looks for what other processes committed."""
 _READERS = 2
-_BUSY_MILLISECONDS = round(BUSY_SECONDS * 1000)
+
+_log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
@@ -40,8 +39,11 @@ Answer = TypeVar("Answer")
 class SqliteStore:
     """A `Store` in one file. Errors are `StoreError`."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, carrier: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, carrier: sqlite3.Connection | None) -> None:
+        """`carrier` None: the one connection has the file for itself, and all goes over it."""
         self._path = path
+        self._only = connection if carrier is None else None
+        carrier = carrier or connection
         self._writer = Writer(connection, carrier, path, self._wake_watchers)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="redline-log-reader")
         self._local = threading.local()
@@ -52,22 +54,22 @@ class SqliteStore:
 
     @classmethod
     def open(cls, path: Path) -> SqliteStore:
-        """Open or create; blocks for a moment. NEWER_SCHEMA, CORRUPT and PERMISSION leave the file as it was."""
+        """Open or create; blocks for a moment. NEWER_SCHEMA, CORRUPT and PERMISSION leave the file as it was.
+
+        On a full disk, a log that nobody else has open is opened for this process alone, which takes no space.
+        """
         try:
-            if _make_private(path):
-                _look_first(path)
-            connection = _connect(path)
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-                migrate(connection)
-                connection.execute("PRAGMA secure_delete = ON")
-                carrier = _connect(path)
-            except BaseException:
-                connection.close()
-                raise
+            return cls(path, *opened(path))
         except (sqlite3.Error, OSError) as error:
-            raise store_error(error, path) from error
-        return cls(path, connection, carrier)
+            fault = store_error(error, path)
+            if fault.code != "NO_SPACE" or not path.exists():
+                raise fault from error
+            try:
+                alone = opened_alone(path)
+            except sqlite3.Error:
+                raise fault from error
+        _log.warning("The disk is full: %s is open for this process alone", path)
+        return cls(path, alone, None)
 
     def submit(self, events: Sequence[Event], *, durable: bool, settled: Callable[[StoreError | None], None]) -> None:
         session, first = events[0].session, events[0].seq
@@ -203,12 +205,14 @@ class SqliteStore:
 
     def _on_reader(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         try:
+            if self._only is not None:
+                with self._writer.using:
+                    return work(self._only)
             connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
             if connection is None:
-                connection = _connect(self._path)
+                connection = connect(self._path)
                 connection.execute("PRAGMA query_only = ON")
-                connection.text_factory = bytes
-                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, ROW_LIMIT)
+                read_carefully(connection)
                 self._local.connection = connection
                 self._opened.append(connection)
             return work(connection)
@@ -223,47 +227,3 @@ def _settle(done: asyncio.Future[Any], answer: StoreError | bool | None) -> None
         done.set_exception(answer)
     else:
         done.set_result(answer)
-
-
-def _make_private(path: Path) -> bool:
-    """Make the folder and the file if they are not there, for the user alone; True: the file was there."""
-    missing = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
-    for folder in reversed(missing):
-        folder.mkdir(mode=0o700, exist_ok=True)
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        for each in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
-            with suppress(FileNotFoundError, PermissionError):
-                if each.stat().st_mode & 0o077:
-                    each.chmod(0o600)
-        return True
-    return False
-
-
-def _look_first(path: Path) -> None:
-    """Refuse a file that is not ours to change, on a connection that cannot change it."""
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
-    try:
-        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
-        require_known(connection)
-    finally:
-        connection.close()
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
-    )
-    for pragma in (
-        f"busy_timeout = {_BUSY_MILLISECONDS}",
-        "trusted_schema = OFF",
-        "cell_size_check = ON",
-        # Mapped files turn a disk fault into a signal that ends the process.
-        "mmap_size = 0",
-        # On macOS a plain fsync leaves data in the drive's cache.
-        "fullfsync = ON",
-        "journal_size_limit = 67108864",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
-    return connection

@@ -20,6 +20,8 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import TypeVar
 
+from redline.sessions.salvage import unless_damaged
+
 QUICK = 64 * 2**20
 """Bytes of a log that is written anew whenever it is due: a second, about."""
 BEARABLE = 512 * 2**20
@@ -33,6 +35,7 @@ _COPIES = 2
 """Of the log, that the disk holds for a moment beside it: a temporary one, and the write-ahead log."""
 _SPARE = 16 * 2**20
 _WRITE_ANEW, _EMPTY = 1, 2
+DUE = "SELECT min(due) FROM sweep"
 
 _log = logging.getLogger(__name__)
 
@@ -58,32 +61,34 @@ def make_due(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO sweep (due) VALUES (?)", (_WRITE_ANEW,))
 
 
+def due(connection: sqlite3.Connection) -> int:
+    """What is left to do; 0: nothing, or its page is damaged, and then nothing can be done."""
+    with unless_damaged():
+        row = connection.execute(DUE).fetchone()
+        return row[0] or 0
+    return 0
+
+
 def sweep(connection: sqlite3.Connection, path: Path, limit: int) -> bool:
     """Do what is due, outside of a transaction; False: something still is. A log of more than `limit` bytes is not
     written anew. What goes wrong is logged: nothing is lost by it, and it is tried again."""
     try:
-        due = _due(connection)
-        if due == _WRITE_ANEW and _may_write_anew(connection, path, limit):
+        left = due(connection)
+        if left == _WRITE_ANEW and _may_write_anew(connection, path, limit):
             try:
                 patiently(lambda: connection.execute("VACUUM"), _PATIENCE)
             except sqlite3.Error:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # its write-ahead log takes space
                 raise
             connection.execute("UPDATE sweep SET due = ?", (_EMPTY,))
-        if due:
+        if left:
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            if not busy and _due(connection) == _EMPTY:
+            if not busy and due(connection) == _EMPTY:
                 connection.execute("DELETE FROM sweep")
-        return not _due(connection)
+        return not due(connection)
     except (sqlite3.Error, OSError) as error:
         _log.warning("what a delete left in %s was not taken away: %s; it is tried again", path, error)
         return False
-
-
-def _due(connection: sqlite3.Connection) -> int:
-    """0: nothing."""
-    row = connection.execute("SELECT min(due) FROM sweep").fetchone()
-    return row[0] or 0
 
 
 def _may_write_anew(connection: sqlite3.Connection, path: Path, limit: int) -> bool:

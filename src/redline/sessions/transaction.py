@@ -6,20 +6,34 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
-from itertools import chain, groupby
+from itertools import chain
 
 from redline.sessions.projection import Projection
 from redline.sessions.salvage import is_damage, unless_damaged
 from redline.sessions.schema import require_known
+from redline.sessions.statements import (
+    A_TURN,
+    AN_INTENT,
+    AT_ONCE,
+    BESIDE,
+    CLOSE_INTENTS,
+    INSERT_TURN,
+    INTENTS,
+    OPEN_INTENT,
+    insert_events,
+    tail_moves,
+)
 from redline.sessions.store import StoreError
-from redline.sessions.sweep import make_due, patiently
+from redline.sessions.sweep import DUE, make_due, patiently
 
 BUSY_SECONDS = 30.0
 """How long to wait for another process's transaction."""
 _CHECKPOINT = 1_000
 """Pages in the write-ahead log from which a commit carries them over into the file: SQLite's own default."""
+_SHORTEN = 256
+"""Events that are removed at once where the disk is full; a power of four."""
 
 _log = logging.getLogger(__name__)
 
@@ -90,19 +104,60 @@ class Transactions:
         return answers
 
     def delete(self, session: str) -> bool:
-        """Remove all of a session; False: there was none. What it leaves in the file is for `sweep` to take away."""
-        beside = [table for table, query in _BESIDE.items() if self._can_read(query, session)]
-        self._begin(durable=True, at_once=False)
+        """Remove all of a session; False: there was none. What it leaves in the file is for `sweep` to take away.
+
+        Where the disk has no room for that in one transaction, the session is first made shorter from its end on.
+        """
         try:
+            return self._delete(session)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL:
+                raise
+        self._shorten(session)
+        return self._delete(session)
+
+    def _delete(self, session: str) -> bool:
+        beside = [table for table, query in BESIDE.items() if self._can_read(query, session)]
+        can_be_due = self._can_read(DUE)
+        with self._transaction(durable=True):
             existed = self.connection.execute("DELETE FROM sessions WHERE session = ?", (session,)).rowcount
             for table in ("events", *beside):
                 self.connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
-            make_due(self.connection)
+            if can_be_due:
+                make_due(self.connection)
+        return existed == 1
+
+    def _shorten(self, session: str) -> None:
+        """Remove its events in steps as large as the disk has room for, and give that room back after each. In between
+        it is a session that ends earlier."""
+        step = _SHORTEN
+        while step:
+            try:
+                self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                with self._transaction(durable=False):
+                    (last,) = self.connection.execute(
+                        "SELECT max(seq) FROM events WHERE session = ?", (session,)
+                    ).fetchone()
+                    end = max(0, (last or 0) - step)
+                    self.connection.execute("DELETE FROM events WHERE session = ? AND seq > ?", (session, end))
+                    self.connection.execute("UPDATE sessions SET last_seq = ? WHERE session = ?", (end, session))
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL or step == 1:
+                    raise
+                step //= 4
+                continue
+            if not end:
+                return
+
+    @contextmanager
+    def _transaction(self, *, durable: bool) -> Iterator[None]:
+        self._begin(durable=durable, at_once=False)
+        try:
+            yield
             self.connection.execute("COMMIT")
         except BaseException:
             self._roll_back()
             raise
-        return existed == 1
 
     def _begin(self, *, durable: bool, at_once: bool) -> None:
         self._set("synchronous", "FULL" if durable else "NORMAL")
@@ -131,16 +186,16 @@ class Transactions:
         """False: some append does not continue its session's tail, and the transaction is not fit to commit; of a
         single one, nothing was written."""
         many = self.connection.executemany
-        for statement, values in _tail_moves(appends):
+        for statement, values in tail_moves(appends):
             if many(statement, values).rowcount != len(values):
                 return False
         self._insert([row for append in appends for row in append.rows])
         for append in appends:
             if append.projection is None:
                 continue
-            many(_INSERT_TURN, [(append.session, turn, seq) for turn, seq in append.projection.turn_starts])
+            many(INSERT_TURN, [(append.session, turn, seq) for turn, seq in append.projection.turn_starts])
             for step in append.projection.intents:
-                statement = _OPEN_INTENT if len(step) == 3 else _CLOSE_INTENTS
+                statement = OPEN_INTENT if len(step) == 3 else CLOSE_INTENTS
                 self.connection.execute(statement, (append.session, *step))
         return True
 
@@ -150,12 +205,12 @@ class Transactions:
         of = append.projection
         if of is None:
             return append
-        turns = [(turn, seq) for turn, seq in of.turn_starts if self._can_read(_A_TURN, append.session, turn)]
+        turns = [(turn, seq) for turn, seq in of.turn_starts if self._can_read(A_TURN, append.session, turn)]
         intents = [
             step
             for step in of.intents
-            if (self._can_read(_AN_INTENT, append.session, step[0]) if len(step) == 3 else True)
-            and self._can_read(_INTENTS, append.session)
+            if (self._can_read(AN_INTENT, append.session, step[0]) if len(step) == 3 else True)
+            and self._can_read(INTENTS, append.session)
         ]
         if (len(turns), len(intents)) == (len(of.turn_starts), len(of.intents)):
             return append
@@ -170,9 +225,9 @@ class Transactions:
 
     def _insert(self, rows: list[EncodedRow]) -> None:
         """In steps of so many at once, because a statement of many rows costs less than the same one run for each."""
-        for start in range(0, len(rows), _AT_ONCE):
-            some = rows[start : start + _AT_ONCE]
-            self.connection.execute(_insert_events(len(some)), tuple(chain.from_iterable(some)))
+        for start in range(0, len(rows), AT_ONCE):
+            some = rows[start : start + AT_ONCE]
+            self.connection.execute(insert_events(len(some)), tuple(chain.from_iterable(some)))
 
     def _refusal(self, append: Append) -> StoreError:
         found = self.connection.execute("SELECT last_seq FROM sessions WHERE session = ?", (append.session,)).fetchone()
@@ -194,79 +249,3 @@ class Transactions:
             "another program writes it. Nothing of this was written.",
             "Go on in that program, or open the session again here once it is closed there.",
         )
-
-
-_AT_ONCE = 32
-
-
-@cache
-def _insert_events(rows: int) -> str:
-    return f"INSERT INTO events (session, seq, v, at, type, data) VALUES {', '.join(['(?, ?, ?, ?, ?, ?)'] * rows)}"
-
-
-_INSERT_SESSION = (
-    "INSERT OR IGNORE INTO sessions (session, workspace, agent, title, started_at, updated_at, last_seq, turns, added,"
-    " removed, closed, exact, at_least) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_UPDATE_SESSION = (
-    "UPDATE sessions SET last_seq = ?, updated_at = coalesce(?, updated_at), workspace = coalesce(?, workspace),"
-    " agent = coalesce(?, agent), title = coalesce(?, title), turns = max(turns, ?), added = added + ?,"
-    " removed = removed + ?, closed = coalesce(?, closed), exact = min(exact, ?), at_least = max(at_least, ?)"
-    " WHERE session = ? AND last_seq = ?"
-)
-
-
-_MOVE_TAIL = "UPDATE sessions SET last_seq = ?, updated_at = ? WHERE session = ? AND last_seq = ?"
-_INSERT_TURN = "INSERT OR IGNORE INTO turns (session, turn, seq) VALUES (?, ?, ?)"
-_OPEN_INTENT = "INSERT INTO open_intents (session, seq, turn, call) VALUES (?, ?, ?, ?)"
-_A_TURN = "SELECT 1 FROM turns WHERE session = ? AND turn = ?"
-_AN_INTENT = "SELECT 1 FROM open_intents WHERE session = ? AND seq = ?"
-_INTENTS = "SELECT 1 FROM open_intents WHERE session = ?"
-_BESIDE = {"turns": "SELECT 1 FROM turns WHERE session = ?", "open_intents": _INTENTS}
-"""The tables that are kept for speed: numbers, and ids of calls. Where a session's rows of one cannot be read, a delete
-leaves them."""
-_CLOSE_INTENTS = "DELETE FROM open_intents WHERE session = ? AND turn = ? AND call = ?"
-
-
-def _tail_moves(appends: list[Append]) -> Iterator[tuple[str, list[tuple[object, ...]]]]:
-    """The statements that move the tails, with the values of consecutive appends that share one."""
-    for statement, group in groupby(appends, _tail_statement):
-        values = _VALUES[statement]
-        yield statement, [values(append) for append in group]
-
-
-def _tail_statement(append: Append) -> str:
-    if append.rows[0][1] == 1:
-        return _INSERT_SESSION
-    return _MOVE_TAIL if append.projection is None else _UPDATE_SESSION
-
-
-def _moved_tail(append: Append) -> tuple[object, ...]:
-    _, last, _, at, _, _ = append.rows[-1]
-    return last, at, append.session, append.rows[0][1] - 1
-
-
-def _new_summary(append: Append) -> tuple[object, ...]:
-    of = append.projection or Projection(used_at=append.rows[-1][3])
-    started_at = append.rows[0][3]
-    return (
-        append.session, of.workspace or "", of.agent or "", of.title or "", started_at,
-        started_at if of.used_at is None else of.used_at, append.rows[-1][1],
-        of.turns, of.added, of.removed, bool(of.closed), of.exact, of.at_least,
-    )  # fmt: skip
-
-
-def _summary_update(append: Append) -> tuple[object, ...]:
-    of = append.projection or Projection()
-    return (
-        append.rows[-1][1], of.used_at, of.workspace, of.agent, of.title, of.turns, of.added, of.removed, of.closed,
-        of.exact, of.at_least,
-        append.session, append.rows[0][1] - 1,
-    )  # fmt: skip
-
-
-_VALUES: dict[str, Callable[[Append], tuple[object, ...]]] = {
-    _INSERT_SESSION: _new_summary,
-    _MOVE_TAIL: _moved_tail,
-    _UPDATE_SESSION: _summary_update,
-}

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from redline.sessions.faults import store_error
 from redline.sessions.store import StoreError
-from redline.sessions.sweep import BEARABLE, QUICK, sweep
+from redline.sessions.sweep import BEARABLE, QUICK, due, sweep
 from redline.sessions.transaction import Append, Delete, Transactions
 
 GROUP_LIMIT = 512
@@ -55,15 +55,16 @@ class Writer:
         path: Path,
         told: Callable[[Iterable[str]], None],
     ) -> None:
-        """Two connections to the file at `path`, the second for carrying over; both are closed with the writer. `told`:
+        """Two connections to the file at `path`, or the same one twice, the second for carrying over; both are closed
+        with the writer. `told`:
         called on the loop with the sessions of requests that have been settled."""
         self._connection = connection
         self._carrier = carrier
         self._when_told = told
         self._path = path
         self._transactions = Transactions(connection)
-        self._using = threading.Lock()
-        """The connection."""
+        self.using = threading.Lock()
+        """Held by whoever uses the connection."""
         self._waiting: queue.SimpleQueue[list[Request] | None] = queue.SimpleQueue()
         self._untold = 0
         """Requests that went to the thread and of which nobody has been told yet."""
@@ -71,7 +72,7 @@ class Writer:
         self._in_a_row = 0
         self._is_long = False
         """The write-ahead log."""
-        self._is_swept = True
+        self._is_swept = not due(connection)
         self._has_deleted = False
         self._thread = threading.Thread(target=self._run, name="redline-log-writer", daemon=True)
         self._thread.start()
@@ -106,14 +107,14 @@ class Writer:
 
     def _settle_here(self, requests: list[Request]) -> bool:
         """False: it could not be done at once, and nothing was written."""
-        if not self._using.acquire(blocking=False):
+        if not self.using.acquire(blocking=False):
             return False
         try:
             answers = self._transactions.append([each for each in requests if isinstance(each, Append)], at_once=True)
         except (sqlite3.Error, StoreError):
             return False  # the thread tries again, and what it meets is the answer
         finally:
-            self._using.release()
+            self.using.release()
         self._in_a_row += 1
         if self._in_a_row == _IN_A_ROW:
             self._waiting.put([])  # nothing to commit: to carry over
@@ -136,7 +137,8 @@ class Writer:
     # On the thread.
 
     def _run(self) -> None:
-        self._sweep(QUICK)  # what an earlier process could not
+        if not self._is_swept:
+            self._sweep(QUICK)  # what an earlier process could not
         while (requests := self._next()) is not None:
             group, ending = self._gather(requests)
             if group:
@@ -149,13 +151,13 @@ class Writer:
                 break
         if not self._is_swept:
             self._sweep(BEARABLE if self._has_deleted else QUICK)
-        with self._using:
+        with self.using:
             self._carrier.close()
             self._connection.close()
 
     def _commit(self, group: list[Request]) -> None:
         outcomes: list[Outcome] = []
-        with self._using:
+        with self.using:
             for run in _runs(group):
                 outcomes += self._settle(run)
         self._in_a_row = 0
@@ -171,7 +173,7 @@ class Writer:
 
     def _sweep(self, limit: int) -> None:
         """`limit`: see `sweep`; 0: only empty the write-ahead log, where that is what is left to do."""
-        with self._using:
+        with self.using:
             self._is_swept = sweep(self._connection, self._path, limit)
 
     def _carry_over(self) -> None:

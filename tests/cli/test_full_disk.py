@@ -1,0 +1,67 @@
+"""What can still be typed when the disk of the data folder has not a byte left."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.command_line import EDIT, CommandLine, call, wait_for
+
+
+@pytest.fixture
+def full(redline: CommandLine) -> Iterator[CommandLine]:
+    """An edit, then a turn that was killed while its command ran; and then the disk is full."""
+    redline.data.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(redline.data)]
+    may = os.geteuid() == 0 and shutil.which("mount") is not None
+    if not may or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("only the superuser may mount a small disk")
+    try:
+        done = redline("run", "shout", "--model", redline.script(EDIT), "--approval", "all")
+        assert done.returncode == 0, done.stderr
+        lasting = redline.script([{"call": [call("bash", command="touch began; sleep 300")]}])
+        process = redline.start("run", "wait", "--model", lasting, "--approval", "all")
+        wait_for(redline.workspace / "began")
+        process.kill()
+        process.communicate()
+        fill(redline.data / "filling")
+        yield redline
+    finally:
+        subprocess.run(["umount", "--lazy", str(redline.data)], check=True)
+
+
+def fill(file: Path) -> None:
+    with file.open("ab", buffering=0) as filling:
+        for size in (2**16, 1):
+            try:
+                while True:
+                    filling.write(b"x" * size)
+            except OSError:
+                pass
+    assert shutil.disk_usage(file.parent).free == 0
+
+
+def test_sessions_are_listed_and_drawn_and_one_that_is_deleted_makes_room(full: CommandLine) -> None:
+    def typed(*arguments: str) -> subprocess.CompletedProcess[str]:
+        fill(full.data / "filling")  # a command that ends gives back what its write-ahead log took
+        done = full(*arguments)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    listed = json.loads(typed("sessions", "--json").stdout)
+    cut_off, edited = (one["session"] for one in listed)
+    drawn = typed("show", cut_off)
+    assert "sleep 300" in drawn.stdout
+    assert "was cut off" in drawn.stderr
+    assert "NO_SPACE" in drawn.stderr
+    assert "was cut off" in typed("diff", cut_off).stderr
+    assert "+TWO" in typed("diff", edited).stdout
+    typed("delete", edited, "--yes")
+    assert shutil.disk_usage(full.data).free > 0
+    assert [one["session"] for one in json.loads(typed("sessions", "--json").stdout)] == [cut_off]
