@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _SHARES = {"title": 3, "folder": 2}
 """What columns take of the width that the others leave."""
-_LEAST_WIDTH = {"turns": 80, "lines edited": 80, "when": 60, "folder": 40}
+_LEAST_WIDTH = {"turns": 80, "lines edited": 80, "when": 60, "folder": 60}
 """Of the terminal, for a column to be shown at all: what is left to the others must say something."""
 PAGE = 1000
 """Events that `show` reads from the end, unless told otherwise."""
