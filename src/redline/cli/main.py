@@ -10,9 +10,7 @@ import os
 import sys
 from typing import Any, NoReturn, TextIO
 
-from redline.cli.commands import app
 from redline.cli.failure import Failure
-from redline.cli.interrupts import take_no_more
 
 
 def main() -> NoReturn:
@@ -36,6 +34,8 @@ def main() -> NoReturn:
         _drop_output()
         raise SystemExit(141) from None
     except KeyboardInterrupt:
+        from redline.cli.interrupts import take_no_more
+
         take_no_more()
         raise SystemExit(130) from None
     except OSError as error:
@@ -48,6 +48,13 @@ def main() -> NoReturn:
         print(f"redline: The output could not be written: {error.strerror}.", file=sys.stderr)
         raise SystemExit(1) from None
     raise SystemExit(0)
+
+
+def app() -> None:
+    """The commands, which are loaded only here, so that a Ctrl-C meanwhile ends the program like a later one."""
+    from redline.cli import commands
+
+    commands.app()
 
 
 def _nowhere() -> TextIO:
