@@ -14,6 +14,8 @@ Operation = Literal["add", "modify", "delete", "move"]
 FileType = Literal["text", "binary", "symlink", "unknown"]
 LineEnding = Literal["lf", "crlf", "mixed", "none"]
 Provenance = Literal["result", "observed", "reported", "proposed"]
+ON_DISK: frozenset[Provenance] = frozenset({"result", "observed"})
+"""What a change says that was seen on the disk, whoever made it."""
 Fact = Literal[
     "bom_added",
     "bom_removed",

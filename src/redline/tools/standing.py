@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from redline.changes.codec import from_json, kept_place
-from redline.workspace.last_changes import ON_DISK
+from redline.changes.record import ON_DISK
 
 if TYPE_CHECKING:
     from redline.changes.record import FileChange

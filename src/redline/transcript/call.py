@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+from redline.changes.record import ON_DISK
 from redline.changes.retype import joined
 from redline.tools.tool import ToolResult
 from redline.transcript import fields
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 _AS_SAID = ("rawOutput", "_meta", "name", "content", "further", "kind", "locations")
 """What the notes on a foreign agent's call hold of its own words."""
 _KINDS: frozenset[str] = frozenset(get_args(Kind))
-_ON_DISK = ("result", "observed")
 _RANK: Mapping[str, int] = {"proposed": 0, "running": 1, "unknown": 2, "interrupted": 3}
 """What is not here is a definite end, rank 4. A definite end that arrives late replaces an assumed one."""
 _WORDS: Mapping[str, ToolStatus] = {
@@ -179,7 +179,7 @@ class Call:
         changes, faults = fields.changes(data, "changes", self.changes)
         self._warn(faults)
         ended = ended or _rank(_WORDS.get(fields.text(data, "status"), "proposed")) >= 2 or self.ended
-        on_disk = (*_ON_DISK, "reported") if ended else _ON_DISK
+        on_disk = ON_DISK | {"reported"} if ended else ON_DISK
         landed = tuple(change for change in changes if change.provenance in on_disk)
         if landed:
             self.changes = landed

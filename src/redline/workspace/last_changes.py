@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from redline.changes.codec import from_json
+from redline.changes.record import ON_DISK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from redline.sessions.events import Event
 
 _WITH_CHANGES = ("tool/result", "tool/update", "workspace/changed", "change/reverted")
-ON_DISK = ("result", "observed")
-"""The provenances of changes that landed: the others were only proposed, or are an agent's word."""
 _LATEST = sys.maxsize
 
 

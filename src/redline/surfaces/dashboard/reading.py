@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from redline.changes.record import FileChange
+from redline.changes.record import ON_DISK, FileChange
 from redline.files.local import LocalFiles
 from redline.gateway.room import Room
 from redline.gateway.roster import GatewayError
@@ -100,7 +100,7 @@ async def patch(
     if row is None:
         changes = await room.landed(turn)
     else:
-        changes = [one for one in changes_of(await row_of(room, row)) if one.provenance in ("result", "observed")]
+        changes = [one for one in changes_of(await row_of(room, row)) if one.provenance in ON_DISK]
     if path is not None and changes:
         changes = of_path(changes, path)
     data = await asyncio.to_thread(patch_of, changes, room.kept, str(room.workspace))
