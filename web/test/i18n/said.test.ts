@@ -8,7 +8,9 @@ describe("what the server says", () => {
   it("is said in the reader's language, with what it is about", () => {
     expect(said("A turn is running.", zh.sentences)).toBe("一个回合正在运行。");
     expect(said("/w/a (1).py is not there any more.", zh.sentences)).toBe("/w/a (1).py 已不存在。");
-    expect(said("/a: b: the change has no hunk 9; the last one is 3.", zh.sentences)).toBe("/a: b：此修改没有第 9 处；最后一处是第 3 处。");
+    expect(said("/a: b: the change has no hunk 9; the last one is 3.", zh.sentences)).toBe(
+      "/a: b：此修改没有第 9 处；最后一处是第 3 处。",
+    );
     expect(said("a\nb does not exist.", zh.sentences)).toBe("a\nb 不存在。");
   });
 
