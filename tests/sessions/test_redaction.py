@@ -129,6 +129,32 @@ def test_a_secret_in_a_statement_of_its_own_is_masked(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "before",
+    [
+        "1→", "     3\t", "3:", "3-", ".env:3:", ".env:", "src/app.env:", "  12 | ", "12:+", "> ", "< ", "# ",
+        "\x1b[32m+\x1b[m\x1b[32m", "\x1b[35m.env\x1b[m\x1b[K\x1b[36m:\x1b[m\x1b[K\x1b[32m3\x1b[m\x1b[K\x1b[36m:\x1b[m",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("setting", ["DB_PASSWORD=swordfish", "password=Tr0ub4dor&3", "db.password = hunter2x"])
+@pytest.mark.parametrize("behind", ["", "\x1b[m", "\r"])
+def test_a_line_is_masked_where_it_is_listed_as_it_is_alone(before: str, setting: str, behind: str) -> None:
+    alone = REDACTOR.mask(setting)
+    assert alone != setting
+    assert REDACTOR.mask(before + setting + behind) == before + alone + behind
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "12→    password = hunter2x", "12→password = getpass()", "x.py:3:    password = kwargs2", "3:password: str",
+        "# password = the word", "> the password: see page 3", "http://x.y/z:password=1", "12:30:45 password=changed",
+    ],
+)  # fmt: skip
+def test_code_that_is_listed_stays(line: str) -> None:
+    assert REDACTOR.mask(line) == line
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "mysql -u root -p", "mysql -p db", "docker run -p 8080:80 x", "docker login -p $TOKEN",

@@ -13,7 +13,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any
 
-from redline.sessions import escapes, key_blocks, secret_assignments, secret_sieve, secret_statements
+from redline.sessions import escapes, key_blocks, listings, secret_assignments, secret_sieve, secret_statements
 from redline.sessions.marks import holds_mask, mark, new_masks
 
 if TYPE_CHECKING:
@@ -183,6 +183,9 @@ class Redactor:
         yield from self._found(line, tokens=tokens, names=names)
         if (blanked := escapes.blanked(line)) != line:
             yield from self._found(blanked, tokens=tokens, names=names)
+        if names and (bounds := listings.bounds(line)) is not None:
+            for start, end, kind in self._found(line[slice(*bounds)], tokens=False, names=True):
+                yield bounds[0] + start, bounds[0] + end, kind
 
     def _found(self, line: str, *, tokens: bool, names: bool) -> Iterator[Span]:
         if tokens:
