@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,19 @@ async def test_a_session_in_no_turn_is_not_at_work(one: Session, other: Session)
     await one.sh("true")
     assert await one.sh("echo 1 > second.txt") == ["add second.txt"]
     assert await one.found() == []
+
+
+async def test_a_session_that_only_waits_for_an_answer_is_not_at_work(one: Session, other: Session) -> None:
+    await other.turn()
+    call = {"turn": 1, "call": "w-1"}
+    await other.log.append("tool/call", {**call, "name": "write", "kind": "edit", "arguments": {}, "proposed": []})
+    await other.log.append("permission/asked", {**call, "request": "r", "title": "Write", "changes": [], "options": []})
+    await asyncio.sleep(0.01)
+    assert await one.sh("true") == []
+    await asyncio.sleep(0.01)
+    assert await one.sh("echo x > new.txt") == ["add new.txt"]
+    await other.log.append("permission/answered", {**call, "request": "r", "outcome": "allow_once", "by": "t"})
+    assert await one.sh("echo x > newer.txt") == []
 
 
 async def test_a_session_that_was_killed_in_its_turn_is_not_at_work(one: Session, other: Session) -> None:

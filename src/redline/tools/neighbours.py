@@ -28,6 +28,9 @@ _RECENT = 50
 """Sessions that are looked at, of those used last: beside the ones that run now, those that have ended meanwhile."""
 
 
+_OF_CALLS = ("tool/call", "tool/result", "permission/asked", "permission/answered")
+
+
 @dataclass(frozen=True, slots=True)
 class Apart:
     """Changes that were found, told apart by who may have made them. What a neighbour has journalled is in neither."""
@@ -105,20 +108,38 @@ async def _was_in_turn(log: SessionLog, summary: Summary, since: int, *, runs: b
     start = await log.store.turn_start(summary.session, summary.turns)
     if start is None:
         return False
-    ends = await _events(log, summary.session, "turn/ended", start)
+    ends = await _events(log, summary.session, ["turn/ended"], start)
+    if ends:
+        return any(event.at >= since for event in ends)
     # One that was killed has no end; the last that it did tells.
-    return any(event.at >= since for event in ends) if ends else runs or summary.updated_at >= since
+    return summary.updated_at >= since or (runs and not await _only_waits(log, summary.session, start))
+
+
+async def _only_waits(log: SessionLog, session: str, start: int) -> bool:
+    """Each call of its turn that has not ended is a question that nobody has answered, perhaps for hours."""
+    calls, asked = set(), dict[object, object]()
+    for event in await _events(log, session, [*_OF_CALLS], start):
+        call = event.data.get("call")
+        if event.type == "tool/call":
+            calls.add(call)
+        elif event.type == "tool/result":
+            calls.discard(call)
+        elif event.type == "permission/asked":
+            asked[event.data.get("request")] = call
+        else:
+            asked.pop(event.data.get("request"), None)
+    return bool(asked) and calls <= set(asked.values())
 
 
 async def _journalled(log: SessionLog, summary: Summary) -> list[_Place]:
     start = await log.store.turn_start(summary.session, max(1, summary.turns - 1))
-    events = await _events(log, summary.session, "file/intent", start or 0)
+    events = await _events(log, summary.session, ["file/intent"], start or 0)
     places = [place for event in events for place in read(event.data).places]
     return [(one.key, _blob(one.before), _blob(one.after)) for one in places]
 
 
-async def _events(log: SessionLog, session: str, of_type: str, after: int) -> list[Event]:
-    return [one for one in await log.store.of_types(session, [of_type], after=after) if isinstance(one, Event)]
+async def _events(log: SessionLog, session: str, types: Sequence[str], after: int) -> list[Event]:
+    return [one for one in await log.store.of_types(session, types, after=after) if isinstance(one, Event)]
 
 
 def _places(change: FileChange) -> Iterable[_Place]:
