@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import io
-import json
-import logging
 import os
 import sys
-from typing import Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn
 
 from redline.cli.failure import Failure
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 
 def main() -> NoReturn:
@@ -21,13 +22,15 @@ def main() -> NoReturn:
     sys.stderr = sys.stderr or _nowhere()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # what its encoding lacks is an escape, not a crash
-    # Faults that a program survives go to the log of the data folder (`cli.house`), not between the cards.
-    logging.getLogger().addHandler(logging.NullHandler())
     try:
         app()
         sys.stdout.flush()
     except Failure as failure:
-        _say(failure)
+        try:
+            _say(failure)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _drop_output()
         raise SystemExit(failure.exit_code) from None
     except BrokenPipeError:
         # The reader of our output went away (`redline show last | head`): nothing to say, and nobody to say it to.
@@ -52,8 +55,12 @@ def main() -> NoReturn:
 
 def app() -> None:
     """The commands, which are loaded only here, so that a Ctrl-C meanwhile ends the program like a later one."""
+    import logging
+
     from redline.cli import commands
 
+    # Faults that a program survives go to the log of the data folder (`cli.house`), not between the cards.
+    logging.getLogger().addHandler(logging.NullHandler())
     commands.app()
 
 
@@ -69,7 +76,9 @@ def _drop_output() -> None:
 
 def _say(failure: Failure) -> None:
     if "--json" in sys.argv[1:]:
-        problem: dict[str, Any] = {"code": failure.code, "message": failure.message, "remedy": failure.remedy}
+        import json
+
+        problem = {"code": failure.code, "message": failure.message, "remedy": failure.remedy}
         print(json.dumps({"error": problem}), file=sys.stdout)
         return
     from redline.surfaces.visible import visible
