@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,12 +79,14 @@ class Toad:
 
 
 @pytest.fixture
-def toad(tmp_path: Path) -> Toad:
+def toad() -> Iterator[Toad]:
+    """In a folder with a short path: toad cuts the last rows of a diff whose name takes more than one."""
     ready(TOAD)
-    place = make_place(tmp_path)
-    prepared = TOAD.prepare(tmp_path / "home", 0)
-    own = {name: value for name, value in place.environment.items() if name.startswith("REDLINE_")}
-    return Toad(place, prepared.command, {**prepared.environment, **own})
+    with tempfile.TemporaryDirectory(prefix="toad-") as folder:
+        place = make_place(Path(folder))
+        prepared = TOAD.prepare(Path(folder) / "home", 0)
+        own = {name: value for name, value in place.environment.items() if name.startswith("REDLINE_")}
+        yield Toad(place, prepared.command, {**prepared.environment, **own})
 
 
 def running(process: int) -> bool:

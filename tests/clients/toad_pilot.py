@@ -133,7 +133,6 @@ def rows(app: Any) -> list[str]:
     return list(drawn.values())
 
 
-# Wide enough for the path of a scratch folder: a diff whose name takes several rows is drawn without its last ones.
 ToadApp.run = functools.partialmethod(ToadApp.run, headless=True, size=(240, 60), auto_pilot=steps)
 main(sys.argv[3:], standalone_mode=False)
 print(json.dumps(FOUND))
