@@ -8,7 +8,7 @@ with the same columns and key (WAL, `synchronous=NORMAL`; `FULL` for the durable
 `log` is all that an event goes through: gate, door, encoding, commit, listeners. That is what a user of the log calls,
 so it is the line that the promise is about: at least half of the rival, which checks nothing and masks nothing. A
 thousand events a session, because a shorter run ends before either side has carried its write-ahead log over into the
-file, which is a third of what the rival's appends cost. On 1 December 2026 (two shared cores, nine runs) the log came to
+file, which is a third of what the rival does. On 1 December 2026 (two shared cores, nine runs) the log came to
 0.59 to 0.74 and the store alone to 0.79 to 1.09; where each commit is flushed, the disk has its say (the log 0.47 to
 0.76, mostly about a half). Medians over interleaved rounds.
 """
