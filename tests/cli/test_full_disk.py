@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from cli.command_line import EDIT, CommandLine, call, wait_for
+from small_disk import fill, small_disk
 
 
 @pytest.fixture
 def full(redline: CommandLine) -> Iterator[CommandLine]:
     """An edit, then a turn that was killed while its command ran; and then the disk is full."""
     redline.data.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(redline.data)]
-    may = os.geteuid() == 0 and shutil.which("mount") is not None
-    if not may or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("only the superuser may mount a small disk")
-    try:
+    with small_disk(redline.data, 32 * 2**20):
         done = redline("run", "shout", "--model", redline.script(EDIT), "--approval", "all")
         assert done.returncode == 0, done.stderr
         lasting = redline.script([{"call": [call("bash", command="touch began; sleep 300")]}])
@@ -32,19 +27,6 @@ def full(redline: CommandLine) -> Iterator[CommandLine]:
         process.communicate()
         fill(redline.data / "filling")
         yield redline
-    finally:
-        subprocess.run(["umount", "--lazy", str(redline.data)], check=True)
-
-
-def fill(file: Path) -> None:
-    with file.open("ab", buffering=0) as filling:
-        for size in (2**16, 1):
-            try:
-                while True:
-                    filling.write(b"x" * size)
-            except OSError:
-                pass
-    assert shutil.disk_usage(file.parent).free == 0
 
 
 def test_sessions_are_listed_and_drawn_and_one_that_is_deleted_makes_room(full: CommandLine) -> None:

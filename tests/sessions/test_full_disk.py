@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +15,7 @@ from redline.sessions.events import Event
 from redline.sessions.sqlite import SqliteStore
 from redline.sessions.store import StoreError
 from sessions.store_contract import event, run_of
+from small_disk import fill, small_disk
 
 SIZE = 16 * 2**20
 ROOM = 160 * 2**10
@@ -27,12 +27,8 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 16 MiB."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]
-    may = os.geteuid() == 0 and shutil.which("mount") is not None
-    if not may or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("only the superuser may mount a small disk")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    with small_disk(folder, SIZE):
+        yield folder
 
 
 @pytest.fixture
@@ -45,24 +41,13 @@ async def file(disk: Path) -> Path:
     return disk / "log.db"
 
 
-def fill(disk: Path) -> None:
-    with (disk / "filling").open("ab", buffering=0) as filling:
-        for size in (2**16, 1):
-            try:
-                while True:
-                    filling.write(b"x" * size)
-            except OSError:
-                pass
-    assert shutil.disk_usage(disk).free == 0
-
-
 def give_back(disk: Path, size: int) -> None:
     filling = disk / "filling"
     os.truncate(filling, filling.stat().st_size - size)
 
 
 async def test_what_is_there_is_read(disk: Path, file: Path) -> None:
-    fill(disk)
+    fill(disk / "filling")
     store = SqliteStore.open(file)
     assert [one.session for one in await store.sessions()] == ["large", "small"]
     assert await store.read("small") == run_of("small", 1, 20)
@@ -81,7 +66,7 @@ async def test_what_a_killed_process_left_in_the_write_ahead_log_is_read(disk: P
     for end in ("", "-wal"):
         shutil.copy(f"{file}{end}", f"{left}{end}")
     await store.close()
-    fill(disk)
+    fill(disk / "filling")
     store = SqliteStore.open(left)
     assert await store.tail("small") == 21
     assert [one.seq for one in await store.read("small")] == list(range(1, 22))
@@ -89,7 +74,7 @@ async def test_what_a_killed_process_left_in_the_write_ahead_log_is_read(disk: P
 
 
 async def test_a_session_larger_than_the_room_that_is_left_can_be_deleted(disk: Path, file: Path) -> None:
-    fill(disk)
+    fill(disk / "filling")
     store = SqliteStore.open(file)
     with pytest.raises(StoreError) as refused:
         await store.delete("large")
@@ -107,7 +92,7 @@ async def test_a_session_larger_than_the_room_that_is_left_can_be_deleted(disk: 
 
 
 async def test_a_session_that_could_only_be_shortened_is_whole_up_to_its_end(disk: Path, file: Path) -> None:
-    fill(disk)
+    fill(disk / "filling")
     give_back(disk, 3 * 4096)  # not enough for the last step, which removes the row in the list
     store = SqliteStore.open(file)
     with pytest.raises(StoreError) as refused:
@@ -123,7 +108,7 @@ async def test_while_one_process_has_it_for_itself_another_is_told_that_the_disk
 ) -> None:
     monkeypatch.setattr("redline.sessions.connections._ALONE_MILLISECONDS", 10)
     monkeypatch.setattr("redline.sessions.connections._BUSY_MILLISECONDS", 10)
-    fill(disk)
+    fill(disk / "filling")
     store = SqliteStore.open(file)
     await store.tail("small")
     with pytest.raises(StoreError) as refused:
