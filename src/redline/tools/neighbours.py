@@ -88,8 +88,8 @@ async def told_apart(log: SessionLog, root: Path, changes: Sequence[FileChange],
 async def _at_work(log: SessionLog, root: Path, since: int) -> list[_Neighbour]:
     """Those that were in a turn at some time since then, in a workspace that has files in common with `root`."""
     assert log.leases is not None
-    running = await asyncio.to_thread(held, log.leases)
-    recent = [one for one in await log.store.sessions(limit=_RECENT) if one.updated_at >= since]
+    running, listed = await asyncio.gather(asyncio.to_thread(held, log.leases), log.store.sessions(limit=_RECENT))
+    recent = [one for one in listed if one.updated_at >= since]
     known = {one.session for one in recent}
     older = [await log.store.summary(session) for session in running if session not in known]
     found = []
